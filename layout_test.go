@@ -54,8 +54,9 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
+	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/slack"},
 	"psafe/host/prove/ontop": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
 		"psafe/host/read/property",
 	},
 	"psafe/host/prove/claim": {
@@ -63,7 +64,7 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary",
 		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fpcontrol",
 	},

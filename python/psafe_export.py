@@ -1453,7 +1453,7 @@ class _Graph:
         """Refuses a covariance of another layer than the last, and features that are random."""
         for k, unit in self.units.items():
             if unit.covariance is not None and k != len(self.layers) - 1:
-                raise ValueError("%s: has a covariance and is not the last layer: psafe certifies that of the last layer alone; samples=100 draws "
+                raise ValueError("%s: has a covariance and is not the last layer: save_laplace writes that of the last layer alone; samples=100 draws "
                                  "networks" % unit.label)
             if unit.word != {"weight": "none", "bias": "none"}:
                 raise ValueError("%s: has a spread of its own beside that of Laplace" % unit.label)
@@ -2228,8 +2228,8 @@ def _last_linear(la, model, params):
     """The dense layer of torch whose parameters are all that a posterior is about."""
     found = [m for m in model.modules() if _kind(m) == "Linear" and any(m.weight is p for p in params)]
     if len(found) != 1 or not all(p is found[0].weight or p is found[0].bias for p in params):
-        raise ValueError("%s: psafe certifies such a covariance of the last layer alone (subset_of_weights=\"last_layer\"); of all weights, samples=100 "
-                         "draws networks, whose set is certified, with a statistical interval for this posterior" % _kind(la))
+        raise ValueError("%s: save_laplace writes such a covariance of the last layer alone (subset_of_weights=\"last_layer\"); of all weights, "
+                         "save_gaussian takes one for each layer, dense(kron=), and samples=100 draws networks, whose set is certified, with a statistical interval for this posterior" % _kind(la))
     return found[0]
 
 

@@ -141,7 +141,7 @@ func copyTestdata(dir string) error {
 
 // writeReferenced makes referenced.npz, a network with reference logits of its own, and
 // transposed.npz, the same with one of its layers the other way round; bare.npz is that
-// without references.
+// without references, and droppedtwice.npz, with dropout in two layers, of which nothing is proved.
 func writeReferenced(dir string) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Reference: &posterior.Reference{}}
@@ -186,7 +186,14 @@ func writeReferenced(dir string) error {
 		return err
 	}
 	p.Reference = nil
-	return write("bare.npz")
+	if err := write("bare.npz"); err != nil {
+		return err
+	}
+	var err error
+	if p, err = posterior.FromDropout(p.Layers, []float64{0, 0.1, 0.2}); err != nil {
+		return err
+	}
+	return write("droppedtwice.npz")
 }
 
 // writeBadFiles makes the files that a program like this is given sooner or

@@ -48,6 +48,12 @@ type clbpPass struct {
 	moves []noiseArrays
 	// own is the noise of the layer in work, of its units.
 	own noiseArrays
+	// varies is the variance of sum_j |W_ij| radius_j of that layer, if its weights depend on each other.
+	varies Array
+	// alone is own with the noise that all layers share; joint is what the rows in work have met of that,
+	// top what the property's have met of the last layer.
+	alone      noiseArrays
+	joint, top []SharedRow
 	// total is the noise of the rows on their way down, added up if they are of a
 	// hidden layer and kept by level, in byLevel, if they are the property's; met are the levels.
 	total   noiseArrays
@@ -149,9 +155,21 @@ func (p *clbpPass) ownNoise(k int) {
 	if p.aroundCentre(k) {
 		sd = p.absMean[k]
 	}
-	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], maxSq), cols: l.out, kept: true}
+	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), cols: l.out, kept: true}
+	if p.dependsOn(k) != nil {
+		p.own.variance, p.varies = p.dependentUnits(k)
+	} else {
+		p.own.variance = p.weigh(k, p.variance[k], p.biasVariance[k], maxSq)
+	}
+	own := p.own
+	if p.common != nil {
+		p.commonUnits(k)
+		if own = p.alone; k > 0 { // two levels
+			quantile = q.Many[1]
+		}
+	}
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
+		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
 }
 
@@ -167,10 +185,25 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	if p.ball != nil && k == 0 {
 		p.beginRows(0, r)
 	}
-	if l.noisy {
+	switch {
+	case l.noisy && p.dependsOn(k) != nil:
+		if lo, hi, err := p.propertyRows(); err == nil {
+			p.dependentRows(k, lo, hi, r)
+		}
+	case l.noisy:
 		p.noise(k, p.query.Rows.square, p.filled(0, n), r)
+	}
+	if l.noisy && p.err == nil {
 		own = p.byLevel[l.depth] // not yet there of rows over balls
 		own.kept = true
+	}
+	if p.common != nil {
+		p.joint = nil
+		if lo, hi, err := p.propertyRows(); err == nil {
+			p.commonRows(k, lo, hi, r)
+		}
+		p.top = p.joint
+		p.byLevel[sharedLevel] = p.commonNoise(r)
 	}
 	if p.ball != nil && k == 0 { // intervals of the inputs know of no ball
 		p.result.ByLines, err = p.overBall(m)
@@ -230,8 +263,13 @@ func (p *clbpPass) descendProperty(k int, m mergedLayer, own noiseArrays, f form
 	if own.mean != nil {
 		p.byLevel[p.layers[k].depth] = own
 	}
-	p.cache.form = f
-	return p.backSubstitute(k, p.merged(k, m))
+	if p.cache.form = f; p.common == nil {
+		return p.backSubstitute(k, p.merged(k, m))
+	}
+	p.joint = cloned(p.top)
+	lo := p.backSubstitute(k, p.merged(k, m))
+	p.byLevel[sharedLevel] = p.commonNoise(p.query.Rows.rows)
+	return lo
 }
 
 // noises reads a bound and the noise of the levels so far, the last first.

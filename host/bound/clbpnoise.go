@@ -6,6 +6,9 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+	if p.common != nil {
+		p.startCommon(k)
+	}
 	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
 		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
 	}
@@ -40,6 +43,9 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	p.boundedRows(bound)
 	if p.ball != nil {
 		p.raiseUnits(bound, rows)
+	}
+	if p.common != nil {
+		p.widenByCommon(rows)
 	}
 	if p.total.mean == nil {
 		return
@@ -100,6 +106,17 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 			return
 		}
 		p.down.a[l] = coefficients
+	}
+	if p.common != nil {
+		if coefficients, err := p.read(a); err == nil {
+			p.commonRows(l, coefficients, coefficients, rows)
+		}
+	}
+	if p.dependsOn(l) != nil {
+		if coefficients, err := p.read(a); err == nil {
+			p.dependentRows(l, coefficients, coefficients, rows)
+		}
+		return
 	}
 	if lay.shared() {
 		p.sharedNoise(l, a, rows)

@@ -59,7 +59,12 @@ func (p *clbpPass) vary(k int) {
 	} else if l.noisy {
 		radius := p.joinRadius(k)
 		m.mean = p.weigh(k, p.absMean[k], p.zero[k], radius)
-		m.variance = p.weigh(k, p.variance[k], p.zero[k], p.join(k, func(s int) Array { return p.radiusOf(s).radiusSq }))
+		if m.variance = p.varies; p.dependsOn(k) == nil {
+			m.variance = p.weigh(k, p.variance[k], p.zero[k], p.join(k, func(s int) Array { return p.radiusOf(s).radiusSq }))
+		}
+		if p.common != nil {
+			m.variance = p.added(m.variance, p.varies)
+		}
 	} else {
 		m.mean = p.weigh(k, p.absMean[k], p.zero[k], p.join(k, func(s int) Array { return p.moveOf(s).mean }))
 		if l.class == bounded || l.class == loose {

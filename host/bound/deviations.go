@@ -23,9 +23,14 @@ type Deviations struct {
 	sdMean, variance, absMean, moveSq []Array
 	biasVariance, zero                []Array
 	// sharper is nil where it has nothing to say.
-	sharper *sharper
-	post    *posterior.Posterior
+	sharper   *sharper
+	dependent []Dependent
+	common    SharedNoise
+	post      *posterior.Posterior
 }
+
+// Model is the one that it is of.
+func (c *Deviations) Model() *Model { return c.model }
 
 // Moments are upper bounds that PropagateCLBP uses of each layer's weights:
 // AbsMean[k][j] >= E|W_j|.

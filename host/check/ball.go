@@ -201,7 +201,7 @@ func (p *cellPass) ballThrough(fell *ballSum, spreads []float64) (root, moved fl
 func (p *cellPass) neuronOnBall(k, i int, sign float64, met *noises, tau float64, w way) float64 {
 	s, c := p.layers[k].unit(i, sign)
 	f := p.newFall(k, &w)
-	lo := p.linesLo(k, s, c, met, w)
+	lo := p.linesLo(k, s, c, met, w, nil)
 	total, levels := met.total()
 	lo = arith.SumDown(lo, -total.byUp(p.quantile(tau, levels)))
 	if f.inputs.lo == nil {

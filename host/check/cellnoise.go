@@ -73,9 +73,21 @@ func (p *cellPass) varyOf(k int) []noise {
 	case p.ball != nil && k == 0:
 		return p.ball.units.vary
 	case p.levels.noise[k]:
-		return p.deviations[k].variation(p.reachInto(k))
+		return p.variation(k)
 	}
 	return p.fixedVariation(k)
+}
+
+// variation is that of the deviations of layer k, with what all layers have in common.
+func (p *cellPass) variation(k int) []noise {
+	list := p.deviations[k].variation(p.reachInto(k))
+	for i := range list {
+		if p.common != nil {
+			_, v := p.common.unit(k, i, len(list), fedBoxOf(p.into(k)), p.reachInto(k).radius)
+			list[i].variance = arith.SumUp(list[i].variance, v)
+		}
+	}
+	return list
 }
 
 // fixedVariation is varyOf for a map without deviations: the variation is at most
@@ -227,7 +239,7 @@ func (p *cellPass) difference(k int, star int32, window []int32) float64 {
 		lo := arith.SumDown(intervalLo(s, p.into(k), c), -total.byUp(p.quantile(p.tau, levels)))
 		for _, w := range ways {
 			met := own.clone()
-			lo = max(lo, p.noisyLo(k, s, c, &met, p.tau, w))
+			lo = max(lo, p.noisyLo(k, s, c, &met, p.tau, w, nil))
 		}
 		if math.IsNaN(lo) {
 			return arith.Inf

@@ -54,7 +54,7 @@ func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPas
 // newPassOnBall is newCellPass for what the cell has in common with a ball, all of it for nil.
 func (n *noisy) newPassOnBall(cell property.Box, ball *property.Ball, tau float64, try uint64) *cellPass {
 	point, sharpRows, bent := slices.Equal(cell.Lo, cell.Hi), false, false
-	if try > 0 && !point && (n.sharpens() || n.bends()) {
+	if try > 0 && (!point || n.covaries) && (n.sharpens() || n.bends()) {
 		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
 	}
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
@@ -85,7 +85,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
 	own, ways, share := make([]noise, l.out), p.ways(k), 1.0
 	if p.levels.noise[k] {
-		own = p.deviations[k].own(p.reachInto(k))
+		own = p.deviations[k].own(p.reachInto(k), p.into(k))
 	}
 	if p.levels.open[k] && !p.levels.needed[k] {
 		share = looseShare
@@ -95,8 +95,20 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	if p.ball != nil && k == 0 {
 		middle = l.affine(span{p.ball.centre, p.ball.centre})
 	}
+	levels := 1
+	var apart []noise // of what all layers have in common
+	if p.common != nil && p.levels.noise[k] {
+		own, apart = slices.Clone(own), make([]noise, l.out)
+		box, reach := fedBoxOf(p.into(k)), p.reachInto(k)
+		for i := range apart {
+			apart[i], _ = p.common.unit(k, i, l.out, box, reach.radius)
+		}
+		if k > 0 {
+			levels = 2
+		}
+	}
 	tau := p.tau * share
-	single := p.quantile(tau, 1)
+	single := p.quantile(tau, levels)
 	_, kinked := l.act.Kinked()
 	dies := kinked && l.act.DeadBelow()
 	for i := range l.out {
@@ -104,10 +116,14 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 			h.pre.lo[i], h.pre.hi[i] = 0, 0 // it may be anything: nothing takes it
 			continue
 		}
-		by := own[i].byUp(single)
+		alone := own[i]
+		if apart != nil { // around the centre of the input box, and at a point, both are one Gaussian
+			alone = alone.plus(apart[i])
+		}
+		by := alone.byUp(single)
 		lo, hi := arith.SumDown(h.pre.lo[i], -by), arith.SumUp(h.pre.hi[i], by)
 		if around != nil {
-			by := noise{around[i].mean, own[i].variance}.byUp(single)
+			by := noise{around[i].mean, alone.variance}.byUp(single)
 			lo, hi = max(lo, arith.SumDown(centre.lo[i], -by)), min(hi, arith.SumUp(centre.hi[i], by))
 		}
 		if p.ball != nil && k == 0 {
@@ -189,10 +205,17 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 		return p.neuronOnBall(k, i, sign, &met, tau, w)
 	}
 	if !p.sharpRows || w.stop || w.depth > 0 && w.depth < k { // of chains: those end above the input
-		return p.noisyLo(k, s, c, &met, tau, w)
+		var g *gone
+		if p.common != nil {
+			row := make([]float64, p.layers[k].out)
+			row[i] = sign
+			g = p.common.start()
+			g.meet(k, row, row, fedBoxOf(p.into(k)))
+		}
+		return p.noisyLo(k, s, c, &met, tau, w, g)
 	}
 	f := p.newFall(k, &w)
-	lo := p.linesLo(k, s, c, &met, w)
+	lo := p.linesLo(k, s, c, &met, w, nil)
 	total, levels := met.total()
 	by, square := total.byUp(p.quantile(tau, levels)), make([]float64, p.layers[k].out)
 	square[i] = 1
@@ -215,16 +238,17 @@ func (p *cellPass) newFall(k int, w *way) *fall {
 }
 
 // noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;
-// met is noise that the row has met already.
-func (p *cellPass) noisyLo(k int, s span, c arith.Sum, met *noises, tau float64, w way) float64 {
-	lo := p.linesLo(k, s, c, met, w)
+// met is noise that the row has met already, and g what of P z.
+func (p *cellPass) noisyLo(k int, s span, c arith.Sum, met *noises, tau float64, w way, g *gone) float64 {
+	lo := p.linesLo(k, s, c, met, w, g)
 	total, levels := met.total()
 	return arith.SumDown(lo, -total.byUp(p.quantile(tau, levels)))
 }
 
 // linesLo bounds s z + c from below, z being what feeds layer k, but for the noise of the
-// layers below k, which is added to met: (10).
-func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way) float64 {
+// layers below k, which is added to met: (10). g, if it is not nil, is what the row has met of P z, which
+// becomes the lowest level.
+func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way, g *gone) float64 {
 	see := w.visit
 	w.visit = func(l int, a []float64) {
 		if see != nil {
@@ -237,8 +261,15 @@ func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way) float
 		default:
 			met.add(p.levels.of[l], p.deviations[l].ofRow(a, p.reachInto(l), p.into(l)))
 		}
+		if g != nil {
+			g.meet(l, a, a, fedBoxOf(p.into(l)))
+		}
 	}
-	return p.down(k, s, c, w)
+	lo := p.down(k, s, c, w)
+	if g != nil {
+		met.add(commonLevel, g.noise())
+	}
+	return lo
 }
 
 // rowTailUp bounds the probability that the row is negative, or 0, somewhere in the cell and all
@@ -257,20 +288,25 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 // layer; which of them is better depends on no weight.
 func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise) (more bool)) {
 	last := len(p.layers) - 1
-	most := make([]float64, len(row.CLo))
-	for i := range most {
-		most[i] = abs(row.CLo[i], row.CHi[i])
-	}
+	most := sizesOf(row)
 	var own noises
 	switch {
 	case !p.levels.noise[last]:
-	case last == 0:
+	case last == 0 && p.ball != nil:
 		own.add(p.levels.of[last], p.firstRow(most))
 	default:
-		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
+		own.add(p.levels.of[last], p.deviations[last].ofProperty(row, p.reachInto(last), p.into(last)))
 	}
 	s, c := p.layers[last].merged(row)
-	if !use(intervalLo(s, p.into(last), c), own.list()) {
+	var top *gone
+	alone := own
+	if p.common != nil {
+		top = p.common.start()
+		top.meet(last, row.CLo, row.CHi, fedBoxOf(p.into(last)))
+		alone = own.clone()
+		alone.add(commonLevel, top.noise())
+	}
+	if !use(intervalLo(s, p.into(last), c), alone.list()) {
 		return
 	}
 	if p.ball != nil && last == 0 {
@@ -285,7 +321,7 @@ func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise
 			if !w.stop {
 				f = p.newFall(last, &w)
 			}
-			lo := p.linesLo(last, s, c, &met, w)
+			lo := p.linesLo(last, s, c, &met, w, top.clone())
 			if !use(lo, met.list()) {
 				return
 			}
@@ -298,7 +334,7 @@ func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise
 			if list := p.sharp(last, squaresUp(most), f, &met); list != nil && !use(lo, list) {
 				return
 			}
-			if p.bent && !p.otherForms(s, c, &own, squaresUp(most), use) {
+			if p.bent && !p.otherForms(s, c, &own, squaresUp(most), top, use) {
 				return
 			}
 		}

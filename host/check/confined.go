@@ -60,7 +60,7 @@ func (p *confined) in(k int) (in reach) {
 // unitsUp bounds the noise of each unit of layer k.
 func (p *confined) unitsUp(k int) (by []float64) {
 	in := p.in(k)
-	for _, noise := range p.deviations[k].own(&in) {
+	for _, noise := range p.deviations[k].own(&in, p.into(k)) {
 		by = append(by, noise.byUp(p.quantile(p.tau, 1)))
 	}
 	return by

@@ -31,7 +31,7 @@ func TestContradictions(t *testing.T) {
 	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", certify.Method{NoUpper: true})
 	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", certify.Method{By: new(prove.NeuronSum)})
 	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", certify.Method{})
-	drawn := of("swag-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.Statistical), Draws: new(20)})
+	drawn := of("samples-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.Statistical), Draws: new(20)})
 	var c Checker
 	for _, line := range [][]byte{sampled, none, wide, pieces, centred, noise, nothing, upper, finite, drawn} {
 		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {

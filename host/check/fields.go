@@ -181,8 +181,8 @@ func (q *question) fits() error {
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
 		err := q.post.RequireIndependent()
-		if q.Method == "clbp" && !q.post.Independent() && q.post.Concentrates() == nil {
-			err = nil
+		if q.Method == "clbp" {
+			err = q.post.RequireRows()
 		}
 		if err != nil {
 			return fmt.Errorf("method: %s: %w", q.Method, err)

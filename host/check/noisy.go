@@ -20,6 +20,9 @@ type noisy struct {
 	// masks are there for dropout; without deviations nothing else is known.
 	masks      *masks
 	deviations []deviations
+	// covaries says that weights depend on each other in layers; common is what all layers have in common.
+	covaries bool
+	common   *common
 	// levels: what is known of where noise comes from.
 	levels levels
 	// quantiles keeps what noiseQuantileUp said.
@@ -37,6 +40,8 @@ type quantileOf struct {
 // and of E|W|, laid out as in layer, and of the variances of the biases.
 type deviations struct {
 	sd, variance, absMean, biasVariance []float64
+	// covaried, if it is not nil, says how the weights vary together: sd are then their marginals.
+	covaried *covaried
 	// meanSquare are squares of the means, of chains.
 	meanSquare []float64
 	at         *places
@@ -46,18 +51,18 @@ type deviations struct {
 // standard deviations, so that upper bounds of them will do.
 func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	top, masks := newTopped(post), newMasks(post)
-	if err := post.RequireIndependent(); err != nil && top == nil && masks == nil {
+	if err := post.RequireRows(); err != nil {
 		return nil, err
 	}
 	m, err := moldOf(post.Network())
 	if err != nil {
 		return nil, err
 	}
-	n := &noisy{top: top, masks: masks, graph: m.graph, quantiles: map[quantileOf]float64{}}
+	n := &noisy{top: top, masks: masks, covaries: !post.Independent(), common: newCommon(post), graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
-	if !post.Independent() {
+	if !post.Independent() && (top != nil || masks != nil) {
 		return n, nil
 	}
 	noise := make([]bool, len(n.mean))
@@ -65,12 +70,25 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 		l := &post.Layers[k]
 		d := deviations{at: n.mean[k].at}
 		if m.weights[k] {
-			noise[k] = anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi) || m.graph.chain && k > 0 && noise[k-1]
-			d.sd, d.biasVariance = matrix(l.Weight.SdHi, m.params[k]), squaresUp(l.Bias.SdHi)
+			weight, bias := l.Weight.SdHi, l.Bias.SdHi
+			if all := post.Covariances(); all != nil {
+				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
+				if all[k] != nil {
+					d.covaried = newCovaried(l, all[k], mostFormedInputs)
+					weight, bias = d.covaried.weights()
+				}
+			}
+			both, bothBias := weight, bias // with what all layers have in common
+			if n.common != nil {
+				weight, bias = swagSds(post, k)
+				both, bothBias = n.common.sds(k, weight, bias)
+			}
+			noise[k] = anyAbove0(both) || anyAbove0(bothBias) || m.graph.chain && k > 0 && noise[k-1]
+			d.sd, d.biasVariance = matrix(weight, m.params[k]), squaresUp(bias)
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = curves.AbsMeanUp(mean, l.Weight.SdHi[j])
+				absMean[j] = curves.AbsMeanUp(mean, both[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
 			if m.graph.chain {
@@ -83,6 +101,21 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	return n, nil
 }
 
+// swagSds are the standard deviations that weights and biases of a layer have by themselves, rounded up.
+func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
+	half := func(list []float64) []float64 {
+		sd := make([]float64, len(list))
+		for e, v := range list {
+			if v > 0 {
+				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v)/2 + topTiny))
+			}
+		}
+		return sd
+	}
+	s := post.SWAG()
+	return half(s.Sd[2*k]), half(s.Sd[2*k+1])
+}
+
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
 // other nothing is known but what topPass says, and of masks what maskPass does: both of the whole cell.
 // ball is what the cell is cut to, nil if it is not.
@@ -91,6 +124,9 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
 	least := 1.0
+	if n.covaries {
+		ball = nil // bounds on balls are for independent weights: those of the whole cell
+	}
 	if n.top != nil {
 		least = n.newTopPass(cell, try).cellFailUp(s)
 	}
@@ -187,19 +223,44 @@ func reachOf(cell property.Box) reach {
 	return r
 }
 
-// own is the noise of each neuron's own weights, (11) and (12) for the row e_i.
-func (m *deviations) own(in *reach) []noise {
+// own is the noise of each neuron's own weights, (11) and (12) for the row e_i, z being what feeds it.
+func (m *deviations) own(in *reach, z span) []noise {
 	mean, variance := m.weigh(m.sd, in.radius), m.weigh(m.variance, in.mostSq)
 	n := make([]noise, len(mean))
 	for i := range n {
 		variance[i].Plus(m.biasVariance[i%len(m.biasVariance)])
 		n[i] = noise{timesSqrt2OverPiUp(mean[i].Hi()), atLeast0(variance[i].Hi())}
 	}
+	if m.covaried != nil {
+		for i, v := range m.covaried.ofUnits(z) {
+			n[i].variance = v
+		}
+	}
 	return n
+}
+
+// ofProperty is the noise of the layer in a row of a property, z being what feeds it.
+func (m *deviations) ofProperty(row *property.Row, in *reach, z span) noise {
+	if m.covaried != nil {
+		return m.covaried.ofRow(row.CLo, row.CHi, in, z)
+	}
+	return m.ofRow(sizesOf(row), in, z)
+}
+
+// sizesOf are the largest magnitudes of a row's coefficients.
+func sizesOf(row *property.Row) []float64 {
+	most := make([]float64, len(row.CLo))
+	for i := range most {
+		most[i] = abs(row.CLo[i], row.CHi[i])
+	}
+	return most
 }
 
 // ofRow is the noise of the layer in a row a over its pre-activations, z being what feeds it.
 func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
+	if m.covaried != nil {
+		return m.covaried.ofRow(a, a, in, z)
+	}
 	if m.at != nil {
 		return m.ofSharedRow(a, in, z)
 	}
@@ -234,6 +295,11 @@ func (m *deviations) variation(in *reach) []noise {
 	n := make([]noise, len(mean))
 	for i := range n {
 		n[i] = noise{atLeast0(mean[i].Hi()), atLeast0(variance[i].Hi())}
+	}
+	if m.covaried != nil {
+		for i, v := range m.covaried.ofVariation(in.radius) {
+			n[i].variance = v
+		}
 	}
 	return n
 }

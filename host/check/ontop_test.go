@@ -90,22 +90,13 @@ func TestForgedOnTop(t *testing.T) {
 			t.Errorf("fails %v, with a budget %v: %v, %v", fail, other, err, err2)
 		}
 	}
-	// What is random elsewhere too, nothing is known of.
-	c := &posterior.Covariance{Rank: 1, Factor: []float64{1, 1, 1, 1}}
-	layers := sumtest.RandomNoisy(rng, activations[0], 0.1, 1, 2, 2).Layers
-	d := &posterior.Covariance{Rank: 1, Factor: make([]float64, 6)}
-	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{c, d})
+	// Of inputs that are dropped elsewhere, too, nothing is known.
+	post, err := posterior.FromDropout(sumtest.RandomNoisy(rng, activations[0], 0.1, 1, 2, 2).Layers, []float64{0.1, 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := newNoisy(post); err == nil {
-		t.Error("a posterior that is random in two layers was taken")
-	}
-	if post, err = posterior.FromCovariances(layers, []*posterior.Covariance{c, nil}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newNoisy(post); err == nil {
-		t.Error("a posterior that is random in its first layer was taken")
+		t.Error("a posterior with dropout in two layers was taken")
 	}
 }
 

@@ -31,6 +31,9 @@ func (n *noisy) firstNoisy() int {
 	}
 	first := -1
 	for k := range n.mean {
+		if n.common != nil || n.deviations[k].covaried != nil { // all of this rests on independence
+			return -1
+		}
 		if first < 0 && n.levels.noise[k] {
 			first = k
 		}

@@ -96,13 +96,13 @@ const nearBest = 1 - 0x1p-5
 
 // otherForms is eachForm with other lower slopes: s z + c is the row over what feeds the last
 // layer, whose noise is own, and squares are those of its coefficients.
-func (p *cellPass) otherForms(s span, c arith.Sum, own *noises, squares []float64, use func(lo float64, list []noise) (more bool)) (more bool) {
+func (p *cellPass) otherForms(s span, c arith.Sum, own *noises, squares []float64, top *gone, use func(lo float64, list []noise) (more bool)) (more bool) {
 	last, best := len(p.layers)-1, 0.0
 	var forms []lineForm
 	for _, lower := range p.otherLowers() {
 		w, met := way{lower: lower}, own.clone()
 		f := p.newFall(last, &w)
-		lo := p.linesLo(last, s, c, &met, w)
+		lo := p.linesLo(last, s, c, &met, w, top.clone())
 		forms = append(forms, newLineForm(lo, met.list()))
 		if p.ball != nil {
 			forms = append(forms, newLineForm(p.ballForm(last, squares, f, &met)))

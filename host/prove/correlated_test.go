@@ -50,13 +50,24 @@ func droppedNet(t *testing.T, chain bool) *posterior.Posterior {
 	return post
 }
 
+// wideNet has a covariance over more inputs than covariances of rows are made of, below its last layer.
+func wideNet(t *testing.T) *posterior.Posterior {
+	const in = 2049
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 5)), network.Activation{Kind: network.ReLU}, 0.1, in, 1, 2).Layers
+	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{{Rank: 1, Factor: make([]float64, in+1)}, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
 // TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
 // whichever door is tried: every method but those that know their covariance or masks refuses them, and
-// those refuse what is random below the last layer, and masks below a join.
+// those refuse masks below a join and covariances that are too large.
 func TestCorrelatedRefused(t *testing.T) {
-	for i := range 4 {
-		last := i%2 == 0
-		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last)}[i/2]
+	for i := range 5 {
+		last := i%2 == 0 && i < 4
+		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), wideNet(t)}[i/2]
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -65,10 +76,10 @@ func TestCorrelatedRefused(t *testing.T) {
 		if got := eng.OnTop() != nil || eng.Masked() != nil; got != last {
 			t.Errorf("rows of it are bounded: %v, want %v", got, last)
 		}
-		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: []float64{0, 0}, Hi: []float64{0, 0}})
+		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
 		for word := range prove.MethodWords() {
 			cfg := prove.Config{Method: prove.Method(word), Samples: 2, Gamma: 1, Confidence: 0.9}
-			takes := cfg.Method == prove.Statistical || last && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			takes := cfg.Method == prove.Statistical || i < 3 && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
 			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				if !takes || r.Method != "clbp" && r.Method != "statistical" {
 					t.Errorf("a result of %s by %v", post.Describe(), r.Method)
@@ -162,12 +173,15 @@ func TestSharedAcrossLayers(t *testing.T) {
 	}
 	defer eng.Close()
 	task := safeOn(property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}, property.Box{Lo: []float64{1}, Hi: []float64{1}})
-	drawn := false
+	drawn, proved := false, 0.0
 	for word := range prove.MethodWords() {
 		cfg := prove.Config{Method: prove.Method(word), Samples: 2000, Gamma: 1, Confidence: 0.999}
 		_ = prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 			if r.Lower() > truth || r.Upper() < truth {
 				t.Errorf("%v: P_safe is %v, claimed %v to %v", cfg.Method, truth, r.Lower(), r.Upper())
+			}
+			if r.Method == "clbp" {
+				proved = r.Lower()
 			}
 			if st := r.Statistic; st != nil {
 				if drawn = true; st.Lower > truth || st.Upper < truth {
@@ -177,7 +191,7 @@ func TestSharedAcrossLayers(t *testing.T) {
 			return nil
 		})
 	}
-	if !drawn {
-		t.Error("no method says anything")
+	if !drawn || proved < 0.92 {
+		t.Errorf("drawn: %v, p_lower %v", drawn, proved)
 	}
 }

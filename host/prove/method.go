@@ -271,10 +271,14 @@ func (c *Config) takes(p *posterior.Posterior, tasks []property.Task) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, a last layer that alone is random, of any covariance, or dropout.
+// clbpFits: independent normal weights, covariances in layers of a chain, a last layer that alone is random, or
+// dropout.
 func clbpFits(p *posterior.Posterior) error {
+	if p.RequireRows() == nil {
+		return nil
+	}
 	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout {
-		return p.Concentrates()
+		return p.RequireRows()
 	}
 	return p.RequireIndependent()
 }

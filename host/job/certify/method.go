@@ -212,11 +212,11 @@ func (r *ready) suits() error {
 	if err := r.decides(); err != nil {
 		return err
 	}
-	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil && post.Concentrates() != nil
+	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil && post.RequireRows() != nil
 	if r.Method.Confidence != nil && !parent && !statistical {
 		return errConfidence
 	}
-	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && post.Concentrates() != nil && !r.cfg.Derived {
+	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && post.RequireRows() != nil && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights, as clbp does of a last layer that alone is
 		// random: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical

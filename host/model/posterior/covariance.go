@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"psafe/host/model/network"
 )
@@ -73,6 +74,32 @@ func (p *Posterior) OnTop() error {
 	}
 	if n := p.Layers[last].Inputs(); n > mostOnTop {
 		return fmt.Errorf("this posterior is %s; bounds for a last layer by itself are for at most %d inputs, and it has %d: use --method statistical", p.Describe(), mostOnTop, n)
+	}
+	return nil
+}
+
+// RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
+// (KindGaussian), random in its last layer alone (OnTop), or a chain of dense layers with covariances
+// (KindCorrelated) or with deviations that all layers share (KindSWAG), or dropout (Masked). For others it is one line that says why not.
+func (p *Posterior) RequireRows() error {
+	switch {
+	case p.Kind == KindGaussian || p.OnTop() == nil:
+		return nil
+	case p.Kind == KindDropout:
+		_, err := p.Masked()
+		return err
+	case p.Kind == KindSWAG && p.Network().Chain():
+		return nil
+	case p.Kind != KindCorrelated:
+		return p.OnTop()
+	}
+	if !p.Network().Chain() {
+		return fmt.Errorf("this posterior is %s; covariances elsewhere than in the last layer are for chains of dense layers: use --method statistical", p.Describe())
+	}
+	for k, c := range p.covariances {
+		if n := p.Layers[k].Inputs(); c != nil && n > mostOnTop {
+			return fmt.Errorf("this posterior is %s; bounds with a covariance are for layers of at most %d inputs, and layer %d has %d: use --method statistical", p.Describe(), mostOnTop, k, n)
+		}
 	}
 	return nil
 }
@@ -257,4 +284,55 @@ func (p *Posterior) Features(k int) *Posterior {
 	top.Bias = NewParams(make([]float64, n), make([]float64, n), ScaleSD)
 	f.Layers = append(f.Layers[:k:k], top)
 	return f
+}
+
+// marginalLeast covers what is lost where products underflow, of numbers up to 2^200.
+const marginalLeast = 0x1p-300
+
+// MarginalsUp are upper bounds of the standard deviations of the entries of [W b], in their order; 0 of
+// those that nothing moves. Numbers of the covariance are at most 2^200.
+func (c *Covariance) MarginalsUp(in, out int) []float64 {
+	sd, n := c.sdApprox(in, out), in+1
+	terms := n + out
+	if c.Full() {
+		terms = c.Rank
+	}
+	for e, v := range sd {
+		still := true // of sums of squares, rounded
+		if c.Full() {
+			still = zeros(c.Factor[e*c.Rank : (e+1)*c.Rank])
+		} else {
+			still = zeros(c.QA[e%n*n:(e%n+1)*n]) || zeros(c.QG[e/n*out:(e/n+1)*out])
+		}
+		if !still {
+			sd[e] = v*(1+float64(terms+16)*0x1p-51) + marginalLeast
+		}
+	}
+	return sd
+}
+
+func zeros(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return v != 0 })
+}
+
+// Marginals is a posterior of independent weights, each with the mean of p and a deviation of at least
+// that which it has in p, of KindCorrelated or KindSWAG. It is another law than p: what is asked of it may be single
+// weights alone.
+func (p *Posterior) Marginals() *Posterior {
+	m := p.AtMean()
+	if p.swag != nil {
+		for a, g := range m.Params() {
+			*g = NewParams(g.Mean, p.swag.sdUp(a), ScaleSD)
+		}
+	}
+	for k, c := range p.covariances {
+		if c == nil {
+			continue
+		}
+		l := &m.Layers[k]
+		weight, bias := make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
+		eachEntry(l.Inputs(), l.Outputs(), c.MarginalsUp(l.Inputs(), l.Outputs()), func(w *float64, v float64) { *w = v }, weight, bias)
+		l.Weight, l.Bias = NewParams(l.Weight.Mean, weight, ScaleSD), NewParams(l.Bias.Mean, bias, ScaleSD)
+	}
+	return m
 }

@@ -117,22 +117,12 @@ func (p *Posterior) RequireIndependent() error {
 		return nil
 	case KindSamples:
 		use = "--method finite or --method statistical"
-	case KindCorrelated, KindDropout:
-		if p.Concentrates() == nil {
+	case KindCorrelated, KindDropout, KindSWAG:
+		if p.RequireRows() == nil {
 			use = "--method clbp or --method statistical"
 		}
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
-}
-
-// Concentrates is nil for a posterior of weights that depend on each other of which concentration LBP
-// takes rows: OnTop or Masked. For others it is one line that says why not.
-func (p *Posterior) Concentrates() error {
-	if p.Kind == KindDropout {
-		_, err := p.Masked()
-		return err
-	}
-	return p.OnTop()
 }
 
 // Params lists the distributions (for other kinds than KindGaussian: the means) of the

@@ -77,7 +77,7 @@ func TestIndependent(t *testing.T) {
 	}
 	for kind, want := range map[Kind]string{
 		KindSamples: "this posterior is a set of 4 samples, not independent normal weights: use --method finite or --method statistical",
-		KindSWAG:    "this posterior is SWAG of rank 3, not independent normal weights: use --method statistical",
+		KindSWAG:    "this posterior is SWAG of rank 3, not independent normal weights: use --method clbp or --method statistical",
 		KindDropout: "this posterior is MC dropout with rates 0.25, 0.7, not independent normal weights: use --method clbp or --method statistical",
 	} {
 		if err := others(t)[kind].RequireIndependent(); err == nil || err.Error() != want {

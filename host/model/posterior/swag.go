@@ -127,3 +127,35 @@ func (s *SWAG) sdApprox(sd []float64, a int) {
 		sd[e] = math.Sqrt(s.Sd[a][e]*s.Sd[a][e]/2 + sum/float64(2*(s.Rank-1)))
 	}
 }
+
+// sdUp are upper bounds of the standard deviations of array a: of sums of squares, rounded.
+func (s *SWAG) sdUp(a int) []float64 {
+	sd := make([]float64, len(s.Sd[a]))
+	s.sdApprox(sd, a)
+	for e, v := range sd {
+		still := s.Sd[a][e] == 0
+		for k := range s.Rank {
+			still = still && s.Deviation[a][k*len(sd)+e] == 0
+		}
+		if !still {
+			sd[e] = v*(1+float64(s.Rank+16)*0x1p-51) + marginalLeast
+		}
+	}
+	return sd
+}
+
+// Diagonal is a posterior of independent weights with the means of p, of KindSWAG, and the part of their
+// deviations that is each weight's own, rounded up: sqrt(1/2) D^(1/2). It is another law than p.
+func (p *Posterior) Diagonal() *Posterior {
+	m := p.AtMean()
+	for a, g := range m.Params() {
+		sd := make([]float64, len(g.Mean))
+		for e, v := range p.swag.Sd[a] {
+			if v != 0 {
+				sd[e] = math.Nextafter(v*math.Nextafter(math.Sqrt2/2, 1), math.Inf(1))
+			}
+		}
+		*g = NewParams(g.Mean, sd, ScaleSD)
+	}
+	return m
+}

@@ -38,10 +38,10 @@ type method struct {
 }
 
 // sharp says that rows of hidden layers are bounded with less noise, too.
-func (m method) sharp() bool { return m.second && m.e.Model.Sharpens() }
+func (m method) sharp() bool { return m.second && m.e.Posterior.Independent() && m.e.Model.Sharpens() }
 
 // slopes says that rows of the property are tried with other lower slopes.
-func (m method) slopes() bool { return m.second && m.e.Model.Bends() }
+func (m method) slopes() bool { return m.second && m.e.Noisy().Bends() }
 
 // work names the kind of work.
 func (m method) work() string {
@@ -54,6 +54,9 @@ func (m method) work() string {
 // Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
 // MostCells.
 func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
+	if err := e.PrepareNoise(); err != nil {
+		return nil, err
+	}
 	method := method{e: e}
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
@@ -112,7 +115,7 @@ func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 	if point {
 		events = 2
 	}
-	return tau * events * (e.Model.MostEvents() / 2) * (1 + 0x1p-50)
+	return tau * events * (e.Noisy().MostEvents() / 2) * (1 + 0x1p-50)
 }
 
 // judgeAt bounds the failure of cells with one tau.
@@ -162,10 +165,10 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 
 // cellChunk is how many cells fit the device at a time.
 func (m method) cellChunk(rows int) int {
-	free := m.e.Budget() - m.e.Model.CLBPBytes()
-	most := min(m.e.AtATime(free, m.e.Model.CLBPFootprint(rows), 1024), m.e.Model.MostCLBP(rows))
+	free := m.e.Budget() - m.e.Noisy().CLBPBytes()
+	most := min(m.e.AtATime(free, m.e.Noisy().CLBPFootprint(rows), 1024), m.e.Noisy().MostCLBP(rows))
 	if m.e.Chain {
-		most = min(most, int(mostKept/m.e.Model.CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
+		most = min(most, int(mostKept/m.e.Noisy().CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
 	}
 	return max(1, most)
 }
@@ -192,6 +195,7 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 	if err != nil {
 		return err
 	}
+	on = conc.Model()
 	var boxes []property.Box
 	var rows [][]property.Row
 	var balls []*property.Ball

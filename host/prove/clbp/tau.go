@@ -27,7 +27,7 @@ const (
 //
 // Where that is still not good, bounds of hidden neurons are sharpened.
 func (m method) judge(ctx context.Context, cells []*cell) error {
-	if err := m.judgePlainly(ctx, cells); err != nil || !m.e.Posterior.Independent() {
+	if err := m.judgePlainly(ctx, cells); err != nil || m.alone() {
 		return err
 	}
 	return m.again(ctx, cells)
@@ -35,7 +35,7 @@ func (m method) judge(ctx context.Context, cells []*cell) error {
 
 // firstTau is what is tried first, and tausUp what is tried after that.
 func (m method) firstTau() float64 {
-	return min(max(Enough/2/(3*(m.e.Model.MostEvents()/2+1)), leastTau), mostFirstTau)
+	return min(max(Enough/2/(3*(m.e.Noisy().MostEvents()/2+1)), leastTau), mostFirstTau)
 }
 
 func (m method) tausUp() []float64 {
@@ -47,15 +47,18 @@ func (m method) tausUp() []float64 {
 	return taus
 }
 
-// judgePlainly is judge with hidden neurons bounded by a device alone. Weights that depend on each
-// other are never taken for independent ones: nothing is known of them but what judgeOnTop says.
+// alone says that nothing is known but what judgeOnTop says: of weights that depend on each other, or of
+// inputs that are dropped, in the last layer alone.
+func (m method) alone() bool { return m.e.OnTop() != nil && !m.e.Posterior.Independent() }
+
+// judgePlainly is judge with hidden neurons bounded by a device alone.
 func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if m.e.OnTop() != nil || m.e.Masked() != nil {
 		if err := m.judgeOnTop(ctx, cells); err != nil {
 			return err
 		}
 	}
-	if !m.e.Posterior.Independent() {
+	if m.alone() {
 		return nil
 	}
 	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
@@ -96,7 +99,7 @@ func (m method) again(ctx context.Context, cells []*cell) error {
 	large := m.tausUp()
 	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {
-		if c.fail <= worthPolish || slices.Equal(c.box.Lo, c.box.Hi) {
+		if c.fail <= worthPolish || m.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) {
 			continue
 		}
 		tau := c.tau

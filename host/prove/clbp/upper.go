@@ -37,6 +37,9 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) erro
 			probes = []*cell{c}
 		}
 	}
+	if err := e.PrepareNoise(); err != nil {
+		return err
+	}
 	m := method{e: e}
 	err = m.judgeAt(ctx, probes, m.firstTau())
 	if err == nil && len(cells) > 0 {

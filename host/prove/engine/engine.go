@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/covary"
 	"psafe/host/prove/neuronsum"
 	"psafe/host/prove/ontop"
 )
@@ -43,6 +44,9 @@ type Engine struct {
 	// they are made of, once it has been asked for.
 	Deviations map[*bound.Model]*bound.Deviations
 	moments    *bound.Moments
+	// dependent are the layers of weights that depend on each other, once they have been asked for.
+	dependent []bound.Dependent
+	common    *covary.Shared
 	// top is the last layer, if it alone is random, once it has been asked for; features are the network
 	// below it, by model.
 	top      *ontop.Top
@@ -88,8 +92,10 @@ func NewOfDepth(dev bound.Device, spare func() bound.Device, post *posterior.Pos
 
 // Close gives the device's memory back.
 func (e *Engine) Close() {
-	for _, c := range e.Deviations {
-		c.Release()
+	for m, c := range e.Deviations {
+		if c.Release(); c.Model() != m {
+			c.Model().Release()
+		}
 	}
 	for _, f := range e.features {
 		f.release()
@@ -223,8 +229,105 @@ func (e *Engine) spareModel() (*bound.Model, error) {
 	return e.backup, nil
 }
 
+// depends says that weights depend on each other in layers, or in all of them.
+func (e *Engine) depends() bool {
+	return (e.Posterior.Covariances() != nil || e.Posterior.SWAG() != nil) && e.OnTop() == nil
+}
+
+// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated or KindSWAG.
+func (e *Engine) PrepareNoise() error {
+	if !e.depends() {
+		return nil
+	}
+	_, err := e.dependentOn(e.Model)
+	return err
+}
+
+// Noisy is the model that DeviationsOn(e.Model) is of: e.Model, or of weights that depend on each other one
+// of their marginals.
+func (e *Engine) Noisy() *bound.Model {
+	if !e.depends() {
+		return e.Model
+	}
+	return e.Deviations[e.Model].Model()
+}
+
+// dependentOn prepares a posterior of weights that depend on each other beside a model, once: a model of
+// their marginals, as all that may move makes noise, with what depends on what.
+func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
+	if c := e.Deviations[m]; c != nil {
+		return c, nil
+	}
+	if err := e.Posterior.RequireRows(); err != nil {
+		return nil, err
+	}
+	if err := e.prepareDependent(); err != nil {
+		return nil, err
+	}
+	marginals := e.Posterior.Marginals()
+	moments, err := noiseMoments(marginals, func() error { return bound.Ended(m.Device()) })
+	if err != nil {
+		return nil, err
+	}
+	model, err := bound.NewModelOfDepth(m.Device(), marginals, 0, e.depth)
+	if err != nil {
+		return nil, err
+	}
+	own := marginals
+	if e.common != nil {
+		own = e.Posterior.Diagonal()
+	}
+	c, err := model.NewDeviations(own, moments)
+	if err != nil {
+		model.Release()
+		return nil, err
+	}
+	if e.common != nil {
+		c.Share(e.common)
+	} else {
+		c.Depend(e.dependent)
+	}
+	e.keepDeviations(m, c)
+	return c, nil
+}
+
+// prepareDependent works out, once, what weights depend on.
+func (e *Engine) prepareDependent() (err error) {
+	switch {
+	case e.common != nil || e.dependent != nil:
+		return nil
+	case e.Posterior.SWAG() != nil:
+		e.common, err = covary.NewShared(e.Posterior)
+		return err
+	}
+	all := e.Posterior.Covariances()
+	e.dependent = make([]bound.Dependent, len(all))
+	for k, c := range all {
+		if c == nil {
+			continue
+		}
+		l, err := covary.NewLayer(&e.Posterior.Layers[k], c)
+		if err != nil {
+			e.dependent = nil
+			return fmt.Errorf("layer %d: %w", k, err)
+		}
+		e.dependent[k] = l
+	}
+	return nil
+}
+
+func (e *Engine) keepDeviations(m *bound.Model, c *bound.Deviations) {
+	if e.Deviations == nil {
+		e.Deviations = map[*bound.Model]*bound.Deviations{}
+	}
+	e.Deviations[m] = c
+}
+
 // DeviationsOn prepares the posterior on a model once.
 func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
+	if e.depends() {
+		return e.dependentOn(m)
+	}
 	if c := e.Deviations[m]; c != nil {
 		return c, nil
 	}
@@ -236,10 +339,7 @@ func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Deviations == nil {
-		e.Deviations = map[*bound.Model]*bound.Deviations{}
-	}
-	e.Deviations[m] = c
+	e.keepDeviations(m, c)
 	return c, nil
 }
 

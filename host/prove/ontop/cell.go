@@ -5,6 +5,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/prove/covary"
 	"psafe/host/read/property"
 )
 
@@ -126,7 +127,7 @@ type form struct {
 // form chooses the lines; nil where nothing is known of one of them.
 func (r *Row) form(c *Cell) *form {
 	f := &form{Cell: c, at: make([]float64, r.n), half: make([]float64, r.n), slope: make([][]float64, r.n), reach: make([]float64, r.n)}
-	g := grow(len(c.radius))
+	g := covary.Grow(len(c.radius))
 	for j := range r.n {
 		lower, upper := &c.lower[j], &c.upper[j]
 		tilt, rise, fall, lost := 0.0, 0.0, 0.0, 0.0 // how far the lines are apart, and each varies
@@ -136,7 +137,7 @@ func (r *Row) form(c *Cell) *form {
 				tilt += float64(arith.Up(math.Abs(b-a)) * radius)
 				rise += float64(math.Abs(a) * radius)
 				fall += float64(math.Abs(b) * radius)
-				lost = tiny
+				lost = covary.Tiny
 			}
 		}
 		tilt, rise, fall = tilt*g+lost, rise*g+lost, fall*g+lost
@@ -152,7 +153,7 @@ func (r *Row) form(c *Cell) *form {
 		f.at[j] = arith.Middle(low, high)
 		f.half[j] = max(arith.SumUp(high, -f.at[j]), arith.SumUp(f.at[j], -low))
 		f.reach[j] = max(0, min(arith.Up(varies+f.half[j]), max(arith.SumUp(c.hi[j], -f.at[j]), arith.SumUp(f.at[j], -c.lo[j]))))
-		if !(f.half[j] <= most && math.Abs(f.at[j]) <= most && f.reach[j] <= most && varies <= most) {
+		if !(f.half[j] <= covary.Most && math.Abs(f.at[j]) <= covary.Most && f.reach[j] <= covary.Most && varies <= covary.Most) {
 			return nil
 		}
 	}

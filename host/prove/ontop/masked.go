@@ -2,6 +2,7 @@ package ontop
 
 import (
 	"math"
+	"psafe/host/prove/covary"
 
 	"psafe/host/arith"
 	"psafe/host/model/network"
@@ -153,7 +154,7 @@ func (m *Masked) merged(row *property.Row) *maskedRow {
 func (m *Masked) substitute(k int, a, wrong []float64) *maskedRow {
 	l := &m.layers[k]
 	row := &maskedRow{a: make([]float64, l.in), wrong: make([]float64, l.in)}
-	u, g := unit(l.out), grow(2*l.out)
+	u, g := covary.Unit(l.out), covary.Grow(2*l.out)
 	for j := range row.a {
 		sum, size, off := 0.0, 0.0, 0.0
 		for o, w := range l.weight[j*l.out : (j+1)*l.out] {
@@ -161,7 +162,7 @@ func (m *Masked) substitute(k int, a, wrong []float64) *maskedRow {
 			size += math.Abs(float64(a[o] * w))
 			off += math.Abs(float64(wrong[o] * w))
 		}
-		row.a[j], row.wrong[j] = sum, (float64(u*size)+off)*g+tiny
+		row.a[j], row.wrong[j] = sum, (float64(u*size)+off)*g+covary.Tiny
 	}
 	for o, b := range l.bias {
 		row.constant.Add(a[o], b)
@@ -211,7 +212,7 @@ func (m *Masked) through(k int, row *maskedRow, h *hidden) *maskedRow {
 		}
 		constant.Add(c, line.at)
 		a[j] = float64(c * line.slope)
-		wrong[j] = float64(math.Abs(a[j])*0x1p-52) + tiny
+		wrong[j] = float64(math.Abs(a[j])*0x1p-52) + covary.Tiny
 	}
 	next := m.substitute(k-1, a, wrong)
 	next.constant.Plus(constant.Lo())
@@ -234,15 +235,15 @@ func (p *MaskedCell) down(k int, row *maskedRow, below []*hidden) (mean float64,
 func (p *MaskedCell) bottom(row *maskedRow) (mean float64, lowest, above []term) {
 	n := len(row.a)
 	zeros := make([]float64, n+1)
-	r := &Row{n: n, mean: make([]arith.Interval, n), constant: arith.Exactly(row.constant.Lo()), delta: zeros, spread: zeros, marginal: zeros}
+	r := &Row{n: n, mean: make([]arith.Interval, n), constant: arith.Exactly(row.constant.Lo()), Row: &covary.Row{N: n, Delta: zeros, Spread: zeros, Marginal: zeros}}
 	for j, a := range row.a {
 		r.mean[j] = arith.Of(arith.SumDown(a, -row.wrong[j]), arith.SumUp(a, row.wrong[j]))
-		if !(r.mean[j].Size() <= most) {
+		if !(r.mean[j].Size() <= covary.Most) {
 			return math.Inf(-1), nil, nil
 		}
 	}
 	f := r.form(p.cell)
-	if f == nil || !(math.Abs(r.constant.Lo) <= most) {
+	if f == nil || !(math.Abs(r.constant.Lo) <= covary.Most) {
 		return math.Inf(-1), nil, nil
 	}
 	rate := p.layers[0].rate
@@ -279,7 +280,7 @@ func (p *MaskedCell) Tails(rows []property.Row, tau float64, coarse bool) []floa
 	tails := make([]float64, len(rows))
 	for r := range rows {
 		tails[r] = 1
-		if !inRange(rows[r].CLo) || !inRange(rows[r].CHi) || !inRange([]float64{rows[r].D}) {
+		if !covary.InRange(rows[r].CLo) || !covary.InRange(rows[r].CHi) || !covary.InRange([]float64{rows[r].D}) {
 			continue
 		}
 		mean, lowest, above := p.down(len(p.layers)-1, p.merged(&rows[r]), below)

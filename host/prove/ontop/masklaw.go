@@ -2,6 +2,7 @@ package ontop
 
 import (
 	"math"
+	"psafe/host/prove/covary"
 	"slices"
 
 	"psafe/host/arith"
@@ -132,13 +133,13 @@ func newLaw(mean float64, terms []term) law {
 	low.Plus(mean)
 	gaps := gapsOf(terms, &low)
 	points := lawPoints(len(gaps))
-	l := law{base: low.Lo(), grow: grow(6*len(gaps) + 2*points)}
+	l := law{base: low.Lo(), grow: covary.Grow(6*len(gaps) + 2*points)}
 	// A neuron's quantile is some deviations below the mean.
 	middle, sd := moments(gaps)
 	if r := middle - sd; r > middle/2 {
 		middle = r
 	}
-	if l.step = arith.Up(middle / float64(points)); !(l.step > tiny && l.step <= most) {
+	if l.step = arith.Up(middle / float64(points)); !(l.step > covary.Tiny && l.step <= covary.Most) {
 		l.step = 0
 		return l
 	}
@@ -148,7 +149,7 @@ func newLaw(mean float64, terms []term) law {
 
 // quantileDown is what the row is above, but for a probability of tau: (94c).
 func (l *law) quantileDown(tau float64) float64 {
-	if !(math.Abs(l.base) <= most) {
+	if !(math.Abs(l.base) <= covary.Most) {
 		return math.Inf(-1)
 	}
 	if l.missing == nil {
@@ -157,7 +158,7 @@ func (l *law) quantileDown(tau float64) float64 {
 	// Prob( Y <= at ) <= E (s - Y)+ / (s - at) for every s above at.
 	fails := func(at int) bool {
 		for s := len(l.missing) - 1; s > at; s-- {
-			if float64(l.missing[s]*l.grow)+tiny <= float64(tau*float64(s-at))*(1-0x1p-50) {
+			if float64(l.missing[s]*l.grow)+covary.Tiny <= float64(tau*float64(s-at))*(1-0x1p-50) {
 				return false
 			}
 		}
@@ -195,13 +196,13 @@ func tailUp(mean float64, lowest, above []term, upTo int) float64 {
 	exact, convex := gapsOf(lowest, &low), gapsOf(above, &low)
 	base := low.Lo()
 	switch {
-	case !(math.Abs(base) <= most):
+	case !(math.Abs(base) <= covary.Most):
 		return 1
 	case base > 0:
 		return 0
 	}
 	// The last factor is for check, whose numbers differ.
-	t := arith.Up(-base*(1+0x1p-20)) + tiny
+	t := arith.Up(-base*(1+0x1p-20)) + covary.Tiny
 	count := len(exact) + len(convex)
 	_, sd := moments(convex)
 	points := max(1024, min(pointsEach*(count+1), upTo, latticeWork/(count+1)))
@@ -213,7 +214,7 @@ func tailUp(mean float64, lowest, above []term, upTo int) float64 {
 		for _, q := range p {
 			sum += q
 		}
-		return min(1, float64(sum*grow(4*count+2*points))+tiny)
+		return min(1, float64(sum*covary.Grow(4*count+2*points))+covary.Tiny)
 	}
 	d := missing(spread(convex, step, points+1))
 	s := len(d) - 1
@@ -225,5 +226,5 @@ func tailUp(mean float64, lowest, above []term, upTo int) float64 {
 		}
 		sum += float64(q * min(1, d[s]/float64(s-left)))
 	}
-	return min(1, float64(sum*grow(10*count+4*points))+tiny)
+	return min(1, float64(sum*covary.Grow(10*count+4*points))+covary.Tiny)
 }

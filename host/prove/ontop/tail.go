@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/prove/covary"
 	"psafe/host/prove/measure"
 )
 
@@ -41,7 +42,7 @@ func (r *Row) meanDown(f *form) float64 {
 	for j, a := range r.mean {
 		sum.Add(arith.LeastProduct(a.Lo, a.Hi, f.at[j], f.at[j]))
 		if f.half[j] != 0 {
-			sum.Add(-measure.AbsMeanUp(a.Size(), r.marginal[j]), f.half[j])
+			sum.Add(-measure.AbsMeanUp(a.Size(), r.Marginal[j]), f.half[j])
 		}
 	}
 	coefficients, spreads := r.overInputs(f)
@@ -68,81 +69,50 @@ func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
 	}
 	coefficients, spreads = make([]float64, in), make([]float64, in)
 	off, sizes, extra, column := make([]float64, in), make([]float64, in), make([]float64, in), make([]float64, in)
-	u := unit(2 * len(live))
+	u := covary.Unit(2 * len(live))
 	for _, i := range live {
 		mid, wrong := r.mean[i].Middle(), arith.Up(r.mean[i].Radius()+float64(u*r.mean[i].Size()))
 		clear(column)
 		for _, j := range live {
-			if r.k != nil {
-				addTimes(column, r.k[i*n+j], f.slope[j])
+			if r.K != nil {
+				covary.AddTimes(column, r.K[i*n+j], f.slope[j])
 			}
 		}
 		for k, a := range f.slope[i] {
 			size := math.Abs(a)
 			coefficients[k] += float64(mid * a)
 			off[k] += float64(wrong * size)
-			sizes[k] += float64(r.spread[i] * size)
-			extra[k] += float64(float64(r.delta[i]*size) * size)
+			sizes[k] += float64(r.Spread[i] * size)
+			extra[k] += float64(float64(r.Delta[i]*size) * size)
 			spreads[k] += float64(column[k] * a)
 		}
 	}
-	g := grow(2 * len(live))
+	g := covary.Grow(2 * len(live))
 	for k := range in {
-		coefficients[k] = float64((math.Abs(coefficients[k])+off[k])*g) + tiny
+		coefficients[k] = float64((math.Abs(coefficients[k])+off[k])*g) + covary.Tiny
 		rest := float64(float64(u*sizes[k])*sizes[k]) + extra[k]
-		spreads[k] = arith.Up(math.Sqrt(arith.Up(arith.Up(max(0, spreads[k]))+float64(rest*g)) + tiny))
+		spreads[k] = arith.Up(math.Sqrt(arith.Up(arith.Up(max(0, spreads[k]))+float64(rest*g)) + covary.Tiny))
 	}
 	return coefficients, spreads
-}
-
-// addTimes adds a times each of x to to.
-func addTimes(to []float64, a float64, x []float64) {
-	if a == 0 {
-		return
-	}
-	to = to[:len(x)]
-	for k, v := range x {
-		to[k] += float64(a * v)
-	}
 }
 
 // varianceOf holds the variance of the row at every point of the cell, and above it the squared
 // Lipschitz constant of F in the noise: (92), with c the middle of the form. Of the first order the
 // range over x and between the lines counts, of the second that of the box.
 func (r *Row) varianceOf(f *form) arith.Interval {
-	n := r.n + 1
 	at := append(append([]float64(nil), f.at...), 1)
-	size, extra, over := 0.0, 0.0, r.delta[r.n]
-	for j, c := range at {
-		size += float64(math.Abs(c) * r.spread[j])
-		extra += float64(float64(r.delta[j]*c) * c)
-		if j < r.n {
-			far := math.Abs(c) + f.reach[j]
-			over += float64(float64(r.delta[j]*far) * far)
-		}
+	over := r.Delta[r.n]
+	for j, c := range f.at {
+		far := math.Abs(c) + f.reach[j]
+		over += float64(float64(r.Delta[j]*far) * far)
 	}
-	g, u := grow(2*n), unit(2*n)
-	size *= g
-	// w = (k + Diag(delta)) c, and how far each entry may be off.
-	w, wrong := make([]float64, n), make([]float64, n)
-	square := 0.0
-	for i := range w {
-		dot := 0.0
-		for j, c := range at {
-			dot += float64(r.k[i*n+j] * c)
-		}
-		square += float64(dot * at[i])
-		w[i] = dot
-		wrong[i] = float64((float64(float64(u*r.spread[i])*size)+float64(r.delta[i]*math.Abs(at[i])))*g) + tiny
-	}
-	err := float64((float64(float64(u*size)*size)+extra)*g) + tiny
+	g := covary.Grow(2*r.n + 2)
+	w, wrong, square, err := r.Times(at)
 	first := r.firstOrderUp(f, w, wrong)
-	second := r.overBoxUp(f.reach)
-	centre := max(0, arith.Up(square+err))
-	root := arith.Up(arith.Up(math.Sqrt(centre)) + arith.Up(math.Sqrt(second)))
-	most := min(arith.Up(arith.Up(centre+2*first)+second), arith.Up(root*root))
+	second := r.OverBoxUp(f.reach)
+	most := covary.LargestUp(max(0, arith.Up(square+err)), first, second)
 	// K is at least k + Diag(delta) - 2 Diag(delta), of which the first is positive semidefinite.
-	least := arith.Down(arith.Down(arith.Down(square-err)-2*first) - 2*float64(over*g) - tiny)
+	least := arith.Down(arith.Down(arith.Down(square-err)-2*first) - 2*float64(over*g) - covary.Tiny)
 	return arith.Of(max(0, least), most)
 }
 
@@ -150,7 +120,7 @@ func (r *Row) varianceOf(f *form) arith.Interval {
 func (r *Row) firstOrderUp(f *form, w, wrong []float64) float64 {
 	box, gaps := 0.0, 0.0
 	along, off := make([]float64, len(f.radius)), make([]float64, len(f.radius))
-	u := unit(r.n)
+	u := covary.Unit(r.n)
 	for j := range r.n {
 		most := math.Abs(w[j]) + wrong[j]
 		box += float64(most * f.reach[j])
@@ -163,8 +133,8 @@ func (r *Row) firstOrderUp(f *form, w, wrong []float64) float64 {
 	for k, radius := range f.radius {
 		gaps += float64((math.Abs(along[k]) + off[k]) * radius)
 	}
-	g := grow(2*r.n + len(f.radius))
-	return min(box, gaps)*g + tiny
+	g := covary.Grow(2*r.n + len(f.radius))
+	return min(box, gaps)*g + covary.Tiny
 }
 
 // Law is the law of the least value of the row over the cell: the tail (93) at every threshold. There is no

@@ -1,6 +1,7 @@
 package sumtest
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"psafe/host/model/network"
@@ -63,4 +64,46 @@ func RandomCovariance(rng *rand.Rand, sd float64, in, out int) *posterior.Covari
 		}
 	}
 	return c
+}
+
+// RandomCorrelated is a chain of dense layers with a covariance in some of them, at least one of which is
+// not the last.
+func RandomCorrelated(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	layers := RandomNoisy(rng, act, sd, sizes...).Layers
+	all := make([]*posterior.Covariance, len(layers))
+	for all[0] == nil && (len(all) < 3 || all[1] == nil) {
+		for k := range all {
+			all[k] = RandomCovariance(rng, sd/math.Sqrt(float64(sizes[k])), sizes[k], sizes[k+1])
+		}
+	}
+	post, err := posterior.FromCovariances(layers, all)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
+
+// RandomSWAG is a chain of dense layers with deviations that all layers have in common, and of each weight by
+// itself, or of none.
+func RandomSWAG(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	layers, rank := RandomNoisy(rng, act, sd, sizes...).Layers, 2+rng.IntN(3)
+	own := float64(rng.IntN(2))
+	var spread, deviation [][]float64
+	for k := range layers {
+		for _, n := range []int{sizes[k] * sizes[k+1], sizes[k+1]} {
+			s, d := make([]float64, n), make([]float64, rank*n)
+			for e := range s {
+				s[e] = own * sd / math.Sqrt(float64(sizes[k])) * rng.Float64()
+			}
+			for e := range d {
+				d[e] = sd / math.Sqrt(float64(sizes[k])) * rng.NormFloat64()
+			}
+			spread, deviation = append(spread, s), append(deviation, d)
+		}
+	}
+	post, err := posterior.FromSWAG(layers, posterior.ScaleSD, spread, rank, deviation)
+	if err != nil {
+		panic(err)
+	}
+	return post
 }

@@ -1,4 +1,4 @@
-package ontop
+package covary
 
 import (
 	"math"
@@ -14,11 +14,11 @@ const (
 	sweeps   = 24
 )
 
-// overBoxUp bounds d'(k + Diag(delta)) d for all |d_j| <= reach_j, d = 0 for the bias, from above: the
+// OverBoxUp bounds d'(k + Diag(delta)) d for all |d_j| <= reach_j, d = 0 for the bias, from above: the
 // dual of (92), sum_j y_j for any y with Diag(y) >= M, M_ij = reach_i K_ij reach_j, and at first
 // y_j = sum_i |M_ij|.
-func (r *Row) overBoxUp(reach []float64) float64 {
-	n := r.n + 1
+func (r *Row) OverBoxUp(reach []float64) float64 {
+	n := r.N + 1
 	var live []int
 	for j, h := range reach {
 		if h > 0 {
@@ -29,18 +29,18 @@ func (r *Row) overBoxUp(reach []float64) float64 {
 	total := 0.0
 	for a, i := range live {
 		for b, j := range live {
-			k := r.k[i*n+j]
+			k := r.K[i*n+j]
 			if i == j {
-				k = arith.Up(k + r.delta[i])
+				k = arith.Up(k + r.Delta[i])
 			}
 			m[a*len(live)+b] = float64(float64(reach[i]*k) * reach[j])
 			rows[a] += math.Abs(m[a*len(live)+b])
 		}
 		total += rows[a]
 	}
-	g := grow(2 * len(live))
-	simple := total*g + float64(len(live))*tiny
-	if len(live) < 2 || len(live) > mostDual || !(simple <= most) {
+	g := Grow(2 * len(live))
+	simple := total*g + float64(len(live))*Tiny
+	if len(live) < 2 || len(live) > mostDual || !(simple <= Most) {
 		return simple
 	}
 	y := dualApprox(m, len(live))
@@ -53,7 +53,7 @@ func (r *Row) overBoxUp(reach []float64) float64 {
 		// Each entry of m is off by two roundings, which are on the diagonal.
 		sum += math.Abs(v) + more + float64(rows[a]*0x1p-50)
 	}
-	return min(simple, slack.FormUp(sum*g+float64(len(live))*tiny))
+	return min(simple, slack.FormUp(sum*g+float64(len(live))*Tiny))
 }
 
 // dualApprox looks for a y with Diag(y) >= M of about the least sum: the largest ascent of
@@ -72,7 +72,7 @@ func dualApprox(m []float64, n int) []float64 {
 			clear(sum)
 			for j := range n {
 				if j != i {
-					addTimes(sum, m[i*n+j], v[j*rank:(j+1)*rank])
+					AddTimes(sum, m[i*n+j], v[j*rank:(j+1)*rank])
 				}
 			}
 			length := 0.0
@@ -105,7 +105,7 @@ func provedMore(m, y []float64) (float64, bool) {
 		if factorises(m, y, shift) {
 			// The diagonal is rounded twice, by less than trace 2^-52.
 			e := shift + float64(trace*(1+float64(n)))*(float64(n+8)*0x1p-52)
-			return e + tiny, e <= trace
+			return e + Tiny, e <= trace
 		}
 	}
 	return 0, false

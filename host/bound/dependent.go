@@ -1,0 +1,144 @@
+package bound
+
+import (
+	"context"
+	"math"
+
+	"psafe/internal/fault"
+)
+
+// Noise of layers whose weights depend on each other (docs/posteriors.md (92a)): the host computes it, from
+// the coefficients of rows that a device has computed.
+
+// Fed is what is known of the numbers z that feed a layer, for all x of a box and all weights with which
+// the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box by at
+// most Radius.
+type Fed struct{ Lo, Hi, Radius []float64 }
+
+// Dependent is a layer whose weights depend on each other.
+type Dependent interface{ Over(z Fed) NoiseOver }
+
+// NoiseOver is its noise on one box, rounded up; +Inf where nothing is known.
+type NoiseOver interface {
+	// Unit bounds the variance of the noise of output i, for every z, and that of sum_j |W_ij| Radius_j.
+	Unit(i int) (variance, varies float64)
+	// Row bounds the noise of a row with coefficients in [lo, hi] of the outputs: minus the mean of its
+	// least value, and its variance for every z.
+	Row(lo, hi []float64) (mean, variance float64)
+}
+
+// Depend says which layers have weights that depend on each other, nil being none; what NewDeviations was
+// told of them are their marginals. Nothing is sharpened that rests on independence.
+func (c *Deviations) Depend(layers []Dependent) { c.dependent, c.sharper = layers, nil }
+
+// dependsOn is layer k, if its weights depend on each other.
+func (c *Deviations) dependsOn(k int) Dependent {
+	if c.dependent == nil {
+		return nil
+	}
+	return c.dependent[k]
+}
+
+// over is layer k on the box of each item.
+func (p *clbpPass) over(k int) []NoiseOver {
+	var list []NoiseOver
+	for _, z := range p.feds(k) {
+		list = append(list, p.dependsOn(k).Over(z))
+	}
+	return list
+}
+
+// fed are the bounds of what feeds layer k.
+func (p *clbpPass) fed(k int) Interval {
+	z, _, _ := p.input(k)
+	return z
+}
+
+// dependentUnits is Unit of every output of layer k and item.
+func (p *clbpPass) dependentUnits(k int) (variance, varies Array) {
+	list, out := p.over(k), p.layers[k].out
+	if list == nil {
+		return nil, nil
+	}
+	v, r := make([]float64, len(list)*out), make([]float64, len(list)*out)
+	p.err = fault.OnCores(context.Background(), len(v), func(at int) {
+		v[at], r[at] = list[at/out].Unit(at % out)
+	})
+	return p.written(v), p.written(r)
+}
+
+// written is an array of numbers, rounded up.
+func (p *clbpPass) written(list []float64) Array {
+	for i, v := range list {
+		list[i] = p.dev.Precision().RoundHi(v)
+	}
+	a := p.array(len(list))
+	p.do(func() error { return p.dev.Write(a, list) })
+	return a
+}
+
+// dependentRows adds the noise of layer l to that of rows with coefficients in [lo, hi] over its
+// pre-activations, [Items x out x rows].
+func (p *clbpPass) dependentRows(l int, lo, hi []float64, rows int) {
+	out, items := p.layers[l].out, p.pass.query.Batch.Items
+	list, before := p.over(l), p.before(l, rows)
+	if list == nil {
+		return
+	}
+	mean, variance := make([]float64, items*rows), make([]float64, items*rows)
+	if before.mean != nil {
+		var err error
+		if mean, variance, err = p.readPair(before.mean, before.variance); err != nil {
+			return
+		}
+		mean, variance = repeated(mean, before.cols, rows), repeated(variance, before.cols, rows)
+	}
+	p.err = fault.OnCores(context.Background(), items*rows, func(at int) {
+		i, r := at/rows, at%rows
+		cLo, cHi := make([]float64, out), make([]float64, out)
+		for o := range out {
+			cLo[o], cHi[o] = lo[(i*out+o)*rows+r], hi[(i*out+o)*rows+r]
+		}
+		m, v := list[i].Row(cLo, cHi)
+		mean[at], variance[at] = sumUp(mean[at], m), sumUp(variance[at], v)
+	})
+	p.put(l, before, noiseArrays{mean: p.written(mean), variance: p.written(variance), cols: rows})
+}
+
+// propertyRows are the property's rows over the outputs of the last layer, [Items x out x rows].
+func (p *clbpPass) propertyRows() (lo, hi []float64, err error) {
+	c, out, rows := p.query.Rows.c, p.layers[len(p.layers)-1].out, p.query.Rows.rows
+	if lo, hi, err = p.readPair(c.Lo, c.Hi); err != nil {
+		return nil, nil, err
+	}
+	turned := func(list []float64) []float64 { // [Items x rows x out]
+		to := make([]float64, len(list))
+		for at, v := range list {
+			i, r, o := at/(rows*out), at/out%rows, at%out
+			to[(i*out+o)*rows+r] = v
+		}
+		return to
+	}
+	return turned(lo), turned(hi), nil
+}
+
+// repeated are lists of cols numbers, each made one of rows by repetition.
+func repeated(list []float64, cols, rows int) []float64 {
+	if cols == rows {
+		return list
+	}
+	all := make([]float64, 0, len(list)/cols*rows)
+	for at := 0; at < len(list); at += cols {
+		for r := range rows {
+			all = append(all, list[at+r%cols])
+		}
+	}
+	return all
+}
+
+func sumUp(a, b float64) float64 {
+	if b == 0 {
+		return a
+	}
+	return math.Nextafter(a+b, math.Inf(1))
+}

@@ -1,0 +1,161 @@
+package check
+
+import (
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// Noise that all layers have in common (docs/posteriors.md (92b)): SWAG's W = mean + D e + P z. D e is that
+// of independent weights, and P z one more level, below all others.
+
+// common is P, as columns over the entries of each layer's [W b], and what it is multiplied by, rounded up.
+type common struct {
+	rank   int
+	factor float64
+	// of[k] is [rank][out x (in+1)].
+	of [][][]float64
+	in []int
+}
+
+func newCommon(post *posterior.Posterior) *common {
+	s := post.SWAG()
+	if s == nil {
+		return nil
+	}
+	c := &common{rank: s.Rank, factor: arith.Up(arith.SqrtUp(arith.Up(1 / float64(2*(s.Rank-1)))))}
+	for k := range post.Layers {
+		in, out := post.Layers[k].Inputs(), post.Layers[k].Outputs()
+		var columns [][]float64
+		for r := range s.Rank {
+			column := make([]float64, out*(in+1))
+			for o := range out {
+				for j := range in {
+					column[o*(in+1)+j] = s.Deviation[2*k][r*in*out+j*out+o]
+				}
+				if b := s.Deviation[2*k+1]; len(b) > 0 {
+					column[o*(in+1)+in] = b[r*out+o]
+				}
+			}
+			columns = append(columns, column)
+		}
+		c.of, c.in = append(c.of, columns), append(c.in, in)
+	}
+	return c
+}
+
+// sds are upper bounds of the deviations of single entries of layer k's [W b], from those that are their
+// own: of weights as layers have them, and of the biases.
+func (c *common) sds(k int, weight, bias []float64) (w, b []float64) {
+	in, out := c.in[k], len(bias)
+	w, b = make([]float64, len(weight)), make([]float64, len(bias))
+	sd := func(own float64, e int) float64 {
+		var s arith.Sum
+		s.Add(arith.Up(own), arith.Up(own))
+		for _, column := range c.of[k] {
+			x := arith.Up(math.Abs(column[e]) * c.factor)
+			s.Add(x, x)
+		}
+		if s.Hi() <= 0 {
+			return 0
+		}
+		return arith.SqrtUp(arith.Up(s.Hi() + topTiny))
+	}
+	for o := range out {
+		for j := range in {
+			w[j*out+o] = sd(weight[j*out+o], o*(in+1)+j)
+		}
+		b[o] = sd(bias[o], o*(in+1)+in)
+	}
+	return w, b
+}
+
+// commonLevel is below those of all layers.
+const commonLevel = 0
+
+// gone is what a row has met of P z on its way down: of each column the sum of the layers' middles, and of
+// what they may be off by over the boxes; and sum_j h_j sd_j.
+type gone struct {
+	*common
+	middle []arith.Interval
+	apart  []arith.Sum
+	own    arith.Sum
+	// unknown says that numbers are out of range.
+	unknown bool
+}
+
+func (c *common) start() *gone {
+	return &gone{common: c, middle: make([]arith.Interval, c.rank), apart: make([]arith.Sum, c.rank)}
+}
+
+// clone is nil of nil.
+func (g *gone) clone() *gone {
+	if g == nil {
+		return nil
+	}
+	n := *g
+	n.middle, n.apart = append([]arith.Interval(nil), g.middle...), append([]arith.Sum(nil), g.apart...)
+	return &n
+}
+
+// meet adds layer k, of whose outputs the row has coefficients in [lo, hi].
+func (g *gone) meet(k int, lo, hi []float64, box fedBox) {
+	n, row := g.in[k]+1, &property.Row{CLo: lo, CHi: hi}
+	if !inRange(lo, hi, box.c, box.h) {
+		g.unknown = true
+		return
+	}
+	column := make([]float64, len(lo))
+	for j := range n {
+		var square arith.Sum
+		for t, of := range g.of[k] {
+			for o := range column {
+				column[o] = of[o*n+j]
+			}
+			if !inRange(column) {
+				g.unknown = true
+				return
+			}
+			b := times(row, column, 0)
+			g.middle[t] = g.middle[t].Plus(b.Times(arith.Exactly(box.c[j])))
+			if j < n-1 {
+				g.apart[t].Add(b.Size(), box.h[j])
+				square.Add(b.Size(), b.Size())
+			}
+		}
+		if j < n-1 && box.h[j] != 0 {
+			g.own.Add(arith.SqrtUp(arith.Up(square.Hi()+topTiny)), box.h[j])
+		}
+	}
+}
+
+// noise bounds P z in the row over the boxes.
+func (g *gone) noise() noise {
+	if g.unknown {
+		return noise{arith.Inf, arith.Inf}
+	}
+	var all, centre arith.Sum
+	for t, m := range g.middle {
+		x := arith.SumUp(m.Size(), atLeast0(g.apart[t].Hi()))
+		all.Add(x, x)
+		centre.Add(m.Size(), m.Size())
+	}
+	own := atLeast0(g.own.Hi())
+	root := arith.SumUp(arith.SqrtUp(atLeast0(centre.Hi())+topTiny), own)
+	v := min(arith.Up(atLeast0(all.Hi())+topTiny), arith.ProductUp(root, root))
+	return noise{timesSqrt2OverPiUp(arith.Up(own * g.factor)), arith.Up(arith.Up(v*g.factor) * g.factor)}
+}
+
+// unit is what layer k alone does to output i with P z, and the variance of what it adds to how far that
+// varies at most.
+func (c *common) unit(k, i, out int, box fedBox, radius []float64) (own noise, varies float64) {
+	row := make([]float64, out)
+	row[i] = 1
+	g := c.start()
+	g.meet(k, row, row, box)
+	v := c.start()
+	v.meet(k, row, row, around(radius))
+	return g.noise(), v.noise().variance
+}

@@ -1,0 +1,183 @@
+package check
+
+import (
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// Layers whose weights depend on each other (docs/posteriors.md, section 6): the variance of a row's noise
+// is a quadratic form over the box of what feeds the layer, of the covariance of the row.
+
+// mostFormedInputs is up to how many inputs the covariance of a row is made: as for certify.
+const mostFormedInputs = 128
+
+// covaried is a dense layer with a covariance.
+type covaried struct {
+	topped
+	// sd are upper bounds of the deviations of the entries of [W b], [out x (in+1)].
+	sd []float64
+	// units are the rows of single outputs, once they have been asked for; norm is that of wide.
+	units []covariance
+	norm  float64
+	forms bool
+}
+
+// covariance is that of a row: formed, or by factors where it is large.
+type covariance struct {
+	formed *topRow
+	wide   *wideRow
+}
+
+// newCovaried prepares a layer; the covariances of rows are made up to so many inputs.
+func newCovaried(l *posterior.Layer, c *posterior.Covariance, most int) *covaried {
+	v := &covaried{topped: topped{layer: l, covariance: c, in: l.Inputs(), out: l.Outputs()}, forms: l.Inputs() <= most}
+	n := v.in + 1
+	v.sd = make([]float64, v.out*n)
+	v.norm = arith.Inf
+	if !v.forms && !c.Full() && inRange(c.QA, c.QG, c.Sd) {
+		v.norm = largestEigenvalueUp(c.QA, n)
+	}
+	for o := range v.out {
+		row := property.Row{CLo: make([]float64, v.out)}
+		row.CLo[o] = 1
+		row.CHi = row.CLo
+		u := v.of(&row)
+		v.units = append(v.units, u)
+		for j := range n {
+			v.sd[o*n+j] = u.marginal(j)
+		}
+	}
+	return v
+}
+
+// of is the covariance of a row, without anything where numbers are out of range.
+func (v *covaried) of(row *property.Row) covariance {
+	if v.forms {
+		return covariance{formed: v.newRow(row)}
+	}
+	return covariance{wide: v.newWide(row)}
+}
+
+// marginal bounds the standard deviation of coefficient j.
+func (c covariance) marginal(j int) float64 {
+	switch {
+	case c.formed != nil:
+		return c.formed.marginal(j)
+	case c.wide != nil:
+		return c.wide.marginal(j)
+	}
+	return arith.Inf
+}
+
+// weights are sd of the weights as layers have them, and of the biases.
+func (v *covaried) weights() (weight, bias []float64) {
+	n := v.in + 1
+	weight, bias = make([]float64, v.in*v.out), make([]float64, v.out)
+	for o := range v.out {
+		for j := range v.in {
+			weight[j*v.out+o] = v.sd[o*n+j]
+		}
+		bias[o] = v.sd[o*n+v.in]
+	}
+	return weight, bias
+}
+
+// fedBox is what feeds a layer: middle and half-width of each number, and 1.
+type fedBox struct{ c, h []float64 }
+
+func fedBoxOf(z span) fedBox {
+	b := fedBox{}
+	for j := range z.lo {
+		c := centreOf(z.lo[j], z.hi[j])
+		b.c = append(b.c, c)
+		b.h = append(b.h, max(0, arith.SumUp(z.hi[j], -c), arith.SumUp(c, -z.lo[j])))
+	}
+	b.c = append(b.c, 1)
+	return b
+}
+
+// around is a box of these half-widths around 0, and 0 where there is 1 otherwise.
+func around(h []float64) fedBox { return fedBox{make([]float64, len(h)+1), h} }
+
+// varianceUp bounds the form over a box.
+func (c covariance) varianceUp(b fedBox) float64 {
+	if !inRange(b.c, b.h) {
+		return arith.Inf
+	}
+	switch {
+	case c.formed != nil:
+		return c.formed.varianceUp(b)
+	case c.wide != nil:
+		return c.wide.varianceUp(b)
+	}
+	return arith.Inf
+}
+
+// varianceUp is (92) with the box alone.
+func (r *topRow) varianceUp(b fedBox) float64 {
+	own, first := arith.Interval{}, arith.Sum{}
+	for i, x := range b.c {
+		var s arith.Sum
+		for j, y := range b.c {
+			s = s.With(r.k[i*r.n+j], y)
+		}
+		s.Add(r.delta[i], x)
+		w := arith.Of(s.Lo(), s.Hi())
+		// What the row may be off by, twice its delta, is on the diagonal, which K is at most.
+		own = own.Plus(w.Times(arith.Exactly(x)))
+		if i < len(b.h) {
+			first.Add(w.Size(), b.h[i])
+		}
+	}
+	return formOf(max(0, own.Hi), max(0, first.Hi()), r.formUp(b.h))
+}
+
+// formOf is (92): of the form at the middle, half of what it changes by in first order, and the largest
+// value of the form of the half-widths.
+func formOf(centre, first, second float64) float64 {
+	root := arith.SumUp(arith.SqrtUp(centre), arith.SqrtUp(second))
+	return min(arith.SumUp(arith.SumUp(centre, 2*first), second), arith.ProductUp(root, root))
+}
+
+// ofUnits is the noise of each output, mean being what the marginals say.
+func (v *covaried) ofUnits(z span) []float64 {
+	box, list := fedBoxOf(z), make([]float64, v.out)
+	for i, u := range v.units {
+		list[i] = u.varianceUp(box)
+	}
+	return list
+}
+
+// ofVariation is the variance of sum_j |W_ij| radius_j, for each output.
+func (v *covaried) ofVariation(radius []float64) []float64 {
+	box, list := around(radius), make([]float64, v.out)
+	for i, u := range v.units {
+		list[i] = u.varianceUp(box)
+	}
+	return list
+}
+
+// ofRow is the noise of a row with coefficients in [lo, hi] of the outputs.
+func (v *covaried) ofRow(lo, hi []float64, in *reach, z span) noise {
+	of := v.of(&property.Row{CLo: lo, CHi: hi})
+	var mean arith.Sum
+	for j, radius := range in.radius {
+		if radius != 0 {
+			mean.Add(of.marginal(j), radius)
+		}
+	}
+	return noise{timesSqrt2OverPiUp(mean.Hi()), of.varianceUp(fedBoxOf(z))}
+}
+
+func inRange(lists ...[]float64) bool {
+	for _, list := range lists {
+		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,239 @@
+package covary
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"psafe/host/arith"
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+)
+
+// mostFormed is up to how many inputs the covariance of a row of a layer is made: for more, its factors
+// serve.
+const mostFormed = 128
+
+// Layer is a dense layer with a covariance, as concentration LBP needs it (bound.Dependent): what its
+// noise does to rows (docs/posteriors.md, section 6).
+type Layer struct {
+	layer *posterior.Layer
+	c     *posterior.Covariance
+	in    int
+	out   int
+	// marginal are upper bounds of the standard deviations of the entries of [W b].
+	marginal []float64
+	formed   bool
+	// units are the rows of single outputs, factors those where rows are not formed: nil until they are
+	// asked for. norm is that of QA.
+	units   []*Row
+	factors []*factored
+	norm    float64
+
+	mutex sync.Mutex
+	boxes map[string]*over
+}
+
+// NewLayer prepares a layer. It is an error if numbers are so large that products could overflow.
+func NewLayer(l *posterior.Layer, c *posterior.Covariance) (*Layer, error) {
+	return newLayer(l, c, mostFormed)
+}
+
+// newLayer is NewLayer with covariances of rows that are made up to so many inputs.
+func newLayer(l *posterior.Layer, c *posterior.Covariance, most int) (*Layer, error) {
+	for _, list := range [][]float64{c.Factor, c.QA, c.QG, c.Sd} {
+		if !InRange(list) {
+			return nil, fmt.Errorf("a covariance has numbers above %v", Most)
+		}
+	}
+	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs(), boxes: map[string]*over{}}
+	t.marginal = c.MarginalsUp(t.in, t.out)
+	t.units, t.factors = make([]*Row, t.out), make([]*factored, t.out)
+	if t.formed = t.in <= most; !t.formed {
+		t.norm = math.Inf(1)
+		if !c.Full() {
+			t.norm = normUp(c.QA, t.in+1, t.in+1)
+		}
+	}
+	for o := range t.out {
+		unit := make([]float64, t.out)
+		if unit[o] = 1; t.formed {
+			t.units[o] = New(unit, unit, l, c)
+		} else {
+			t.factors[o] = t.factor(unit, unit)
+			t.factors[o].marginal = t.marginal[o*(t.in+1) : (o+1)*(t.in+1)]
+		}
+	}
+	return t, nil
+}
+
+// factor is the form of a row with coefficients in [lo, hi].
+func (t *Layer) factor(lo, hi []float64) *factored {
+	n := t.in + 1
+	mid, off := make([]float64, t.out), make([]float64, t.out)
+	exact := true
+	for o := range mid {
+		of := arith.Of(lo[o], hi[o])
+		mid[o] = of.Middle()
+		off[o] = arith.Up(of.Radius() + float64(Unit(t.out)*of.Size()))
+		exact = exact && of.Lo == of.Hi && (of.Lo == 0 || of.Lo == 1)
+	}
+	if !t.c.Full() {
+		f := &factored{n: n, m: n, b: t.c.QA, w: make([]float64, n), delta: make([]float64, n), norm: t.norm}
+		g := Grow(t.out)
+		for i := range t.out {
+			u, err := 0.0, 0.0
+			for o := range t.out {
+				q := t.c.QG[o*t.out+i]
+				u += float64(mid[o] * q)
+				err += float64(off[o] * math.Abs(q))
+			}
+			most := math.Abs(u) + float64(err*g) + Tiny
+			for k, sd := range t.c.Sd[i*n : (i+1)*n] {
+				x := float64(most * sd)
+				f.w[k] += float64(x * x)
+			}
+		}
+		for k := range f.w {
+			f.w[k] = float64(f.w[k]*g) + Tiny
+		}
+		return f
+	}
+	m := t.c.Rank
+	f := &factored{n: n, m: m, b: make([]float64, n*m), w: make([]float64, m), delta: make([]float64, n), norm: math.Inf(1)}
+	e := make([]float64, n*m)
+	for o := range t.out {
+		if mid[o] == 0 && off[o] == 0 {
+			continue
+		}
+		for at, l := range t.c.Factor[o*n*m : (o+1)*n*m] {
+			f.b[at] += float64(mid[o] * l)
+			e[at] += float64(off[o] * math.Abs(l))
+		}
+	}
+	for k := range f.w {
+		f.w[k] = 1
+	}
+	if !exact {
+		f.charge(e, Grow(t.out))
+	}
+	return f
+}
+
+// charge adds to delta what entries of B that are off by e g make of B B': the sums of the rows.
+func (f *factored) charge(e []float64, g float64) {
+	sums, errs := make([]float64, f.m), make([]float64, f.m)
+	for at := range e {
+		e[at] *= g
+		sums[at%f.m] += math.Abs(f.b[at])
+		errs[at%f.m] += e[at]
+	}
+	for j := range f.n {
+		sum := 0.0
+		for k, v := range f.b[j*f.m : (j+1)*f.m] {
+			sum += float64(e[j*f.m+k]*(sums[k]+errs[k])) + float64(math.Abs(v)*errs[k])
+		}
+		f.delta[j] = float64(sum*Grow(f.n+f.m)) + Tiny
+	}
+}
+
+// over is the layer over a box of its inputs.
+type over struct {
+	*Layer
+	c, h, radius []float64
+	// at and vary are where factors are, of the box and of what varies, around 0.
+	at, vary *turned
+	once     []sync.Once
+	variance []float64
+	varies   []float64
+}
+
+// mostBoxes is how many boxes are kept: those of a network's inputs come again with every tau.
+const mostBoxes = 64
+
+// Over prepares what feeds the layer.
+func (t *Layer) Over(z bound.Fed) bound.NoiseOver {
+	key := make([]byte, 0, 24*t.in)
+	for _, list := range [][]float64{z.Lo, z.Hi, z.Radius} {
+		for _, v := range list {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+		}
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if o := t.boxes[string(key)]; o != nil {
+		return o
+	}
+	o := &over{Layer: t, radius: z.Radius, once: make([]sync.Once, t.out), variance: make([]float64, t.out), varies: make([]float64, t.out)}
+	o.c, o.h = boxOf(z)
+	if len(t.boxes) >= mostBoxes {
+		clear(t.boxes)
+	}
+	t.boxes[string(key)] = o
+	return o
+}
+
+// known says that the numbers of a box are in range.
+func (o *over) known() bool { return InRange(o.c) && InRange(o.h) && InRange(o.radius) }
+
+// turn prepares the box for rows by factors: of a Kronecker covariance once.
+func (o *over) turn(f *factored) (at, vary *turned) {
+	if o.Layer.c.Full() {
+		return f.turn(o.c, o.h), f.turn(make([]float64, o.in), o.radius)
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.at == nil {
+		o.at, o.vary = f.turn(o.c, o.h), f.turn(make([]float64, o.in), o.radius)
+	}
+	return o.at, o.vary
+}
+
+// Unit bounds the variance of the noise of output i, and of sum_j |W_ij| radius_j: +Inf where nothing is
+// known.
+func (o *over) Unit(i int) (variance, varies float64) {
+	o.once[i].Do(func() {
+		if o.variance[i], o.varies[i] = math.Inf(1), math.Inf(1); !o.known() {
+			return
+		}
+		if o.formed {
+			if r := o.units[i]; r != nil {
+				o.variance[i], o.varies[i] = r.varianceUp(o.c, o.h), r.OverBoxUp(o.radius)
+			}
+			return
+		}
+		f := o.factors[i]
+		at, vary := o.turn(f)
+		o.variance[i], o.varies[i] = f.varianceUp(at), f.overBoxUp(vary)
+	})
+	return o.variance[i], o.varies[i]
+}
+
+// Row bounds what the layer does to a row with coefficients in [lo, hi] of its outputs: mean (11) by the
+// marginals of the row's coefficients, and variance (92).
+func (o *over) Row(lo, hi []float64) (mean, variance float64) {
+	if mean, variance = math.Inf(1), math.Inf(1); !o.known() || !InRange(lo) || !InRange(hi) {
+		return mean, variance
+	}
+	var marginal []float64
+	if o.formed {
+		r := New(lo, hi, o.layer, o.Layer.c)
+		if r == nil {
+			return mean, variance
+		}
+		marginal, variance = r.Marginal, r.varianceUp(o.c, o.h)
+	} else {
+		f := o.factor(lo, hi)
+		f.marginal = f.marginals()
+		at, _ := o.turn(f)
+		marginal, variance = f.marginal, f.varianceUp(at)
+	}
+	var sum arith.Sum
+	for j, radius := range o.radius {
+		if radius != 0 {
+			sum.Add(marginal[j], radius)
+		}
+	}
+	return arith.Up(arith.Sqrt2OverPiUp * max(0, sum.Hi())), variance
+}

@@ -1,0 +1,188 @@
+package covary
+
+import (
+	"fmt"
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+)
+
+// Shared is the noise that all layers of a SWAG posterior have in common, W = mean + D e + P z with one z:
+// P z (docs/posteriors.md (92b)). It is Deviation times factor.
+type Shared struct {
+	rank   int
+	factor float64 // 1/sqrt(2(K-1)), rounded up
+	layers []sharedLayer
+}
+
+// sharedLayer has the columns of the entries of [W b], [out x (in+1) x rank].
+type sharedLayer struct {
+	in, out int
+	p       []float64
+}
+
+// NewShared is of a SWAG posterior of dense layers. It is an error if numbers are so large that products
+// could overflow.
+func NewShared(post *posterior.Posterior) (*Shared, error) {
+	g := post.SWAG()
+	s := &Shared{rank: g.Rank, factor: arith.Up(1 / arith.Down(math.Sqrt(float64(2*(g.Rank-1)))))}
+	for k := range post.Layers {
+		in, out := post.Layers[k].Inputs(), post.Layers[k].Outputs()
+		l := sharedLayer{in: in, out: out, p: make([]float64, out*(in+1)*g.Rank)}
+		for r := range g.Rank {
+			for a := range 2 {
+				n := in*(1-a)*out + a*out // of the array
+				column := g.Deviation[2*k+a]
+				if len(column) == 0 {
+					continue
+				}
+				for e, v := range column[r*n : (r+1)*n] {
+					o, j := e%out, e/out
+					if a == 1 {
+						j = in
+					}
+					l.p[(o*(in+1)+j)*g.Rank+r] = v
+				}
+			}
+		}
+		if !InRange(l.p) {
+			return nil, fmt.Errorf("layer %d: a deviation is above %v", k, Most)
+		}
+		s.layers = append(s.layers, l)
+	}
+	return s, nil
+}
+
+// sharedRow is a row on its way down: for each column of P the sum over layers of (A P)' c, of its
+// magnitudes and of what it may be off by, of |A P|' h, and of the row's own sum h_j sd_j.
+type sharedRow struct {
+	*Shared
+	u, size, off, wide []float64
+	own                float64
+	terms              int
+	unknown            bool
+}
+
+// NewRow is a row that has met nothing.
+func (s *Shared) NewRow() bound.SharedRow {
+	return &sharedRow{Shared: s, u: make([]float64, s.rank), size: make([]float64, s.rank), off: make([]float64, s.rank), wide: make([]float64, s.rank)}
+}
+
+// Clone is another row that has met the same.
+func (r *sharedRow) Clone() bound.SharedRow {
+	c := *r
+	for _, list := range []*[]float64{&c.u, &c.size, &c.off, &c.wide} {
+		*list = append([]float64(nil), *list...)
+	}
+	return &c
+}
+
+// Add adds what layer k does to the row, whose coefficients of its outputs are in [lo, hi].
+func (r *sharedRow) Add(k int, lo, hi []float64, z bound.Fed) {
+	l := &r.layers[k]
+	n, m := l.in+1, r.rank
+	c, h := boxOf(z)
+	if !InRange(lo) || !InRange(hi) || !InRange(c) || !InRange(h) {
+		r.unknown = true
+		return
+	}
+	b, e := make([]float64, n*m), make([]float64, n*m)
+	for o := range l.out {
+		of := arith.Of(lo[o], hi[o])
+		if of.Lo == 0 && of.Hi == 0 {
+			continue
+		}
+		mid := of.Middle()
+		off := arith.Up(of.Radius() + float64(Unit(l.out)*of.Size()))
+		for at, v := range l.p[o*n*m : (o+1)*n*m] {
+			b[at] += float64(mid * v)
+			e[at] += float64(off * math.Abs(v))
+		}
+	}
+	g := Grow(l.out)
+	for j := range n {
+		x, half, square := 1.0, 0.0, 0.0
+		if j < l.in {
+			x, half = c[j], h[j]
+		}
+		most := arith.Up(math.Abs(x) + half)
+		for t := range m {
+			v := b[j*m+t]
+			size, off := math.Abs(v), float64(e[j*m+t]*g)+Tiny
+			r.u[t] += float64(v * x)
+			r.size[t] += float64(size * math.Abs(x))
+			r.off[t] += float64(off * most)
+			r.wide[t] += float64(size * half)
+			square += float64((size + off) * (size + off))
+		}
+		if half != 0 {
+			r.own += float64(math.Sqrt(float64(square*Grow(m))) * half)
+		}
+	}
+	r.terms += n
+}
+
+// Noise bounds minus the mean of the least value of the shared noise over the boxes, and its variance:
+// +Inf where nothing is known.
+func (r *sharedRow) Noise() (mean, variance float64) {
+	if r.unknown {
+		return math.Inf(1), math.Inf(1)
+	}
+	g := Grow(2*r.terms + r.rank)
+	turned, centre := 0.0, 0.0
+	for t := range r.u {
+		at := math.Abs(r.u[t]) + float64((float64(Unit(r.terms)*r.size[t])+r.off[t])*g) + Tiny
+		all := at + float64(r.wide[t]*g) + Tiny
+		centre += float64(at * at)
+		turned += float64(all * all)
+	}
+	own := 0.0
+	if r.own != 0 {
+		own = float64(r.own*g) + Tiny
+	}
+	root := arith.Up(arith.Up(math.Sqrt(float64(centre*g))) + own)
+	square := min(float64(turned*g), arith.Up(root*root))
+	return float64(float64(own*r.factor)*arith.Sqrt2OverPiUp) * (1 + 0x1p-50), float64(square*r.factor) * r.factor * (1 + 0x1p-50)
+}
+
+// Unit bounds what the shared noise does to output i of layer k alone, and the variance of
+// |sum_j P_ij z| radius_j.
+func (s *Shared) Unit(k, i int, z bound.Fed) (mean, variance, varies float64) {
+	unit := make([]float64, s.layers[k].out)
+	unit[i] = 1
+	row := s.NewRow()
+	row.Add(k, unit, unit, z)
+	mean, variance = row.Noise()
+	// Around 0, without the bias: the same form over +-radius.
+	zero := bound.Fed{Lo: make([]float64, len(z.Radius)), Hi: z.Radius, Radius: z.Radius}
+	for j, r := range z.Radius {
+		zero.Lo[j] = -r
+	}
+	vary := s.without(k).NewRow()
+	vary.Add(0, unit, unit, zero)
+	_, varies = vary.Noise()
+	return mean, variance, varies
+}
+
+// without is layer k alone, with certain biases.
+func (s *Shared) without(k int) *Shared {
+	l := s.layers[k]
+	l.p = append([]float64(nil), l.p...)
+	for o := range l.out {
+		clear(l.p[(o*(l.in+1)+l.in)*s.rank : (o+1)*(l.in+1)*s.rank])
+	}
+	return &Shared{rank: s.rank, factor: s.factor, layers: []sharedLayer{l}}
+}
+
+// boxOf are middles and half-widths of what feeds a layer.
+func boxOf(z bound.Fed) (c, h []float64) {
+	c, h = make([]float64, len(z.Lo)), make([]float64, len(z.Lo))
+	for j := range c {
+		if c[j] = arith.Middle(z.Lo[j], z.Hi[j]); z.Lo[j] != z.Hi[j] {
+			h[j] = max(arith.SumUp(z.Hi[j], -c[j]), arith.SumUp(c[j], -z.Lo[j]))
+		}
+	}
+	return c, h
+}
