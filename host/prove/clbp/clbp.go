@@ -29,10 +29,11 @@ const radiusShare = 1.0 / 64
 const Enough = 1e-6
 
 // method bounds the failure of cells by concentration LBP on an engine; second says that it looks
-// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPQuery).
+// for the second time, with sharper bounds of hidden layers and other lower slopes of rows of the
+// property, third that rows of hidden layers have these slopes, too (bound.CLBPQuery).
 type method struct {
-	e      *engine.Engine
-	second bool
+	e             *engine.Engine
+	second, third bool
 }
 
 // sharp says that rows of hidden layers are bounded with less noise, too.
@@ -40,6 +41,9 @@ func (m method) sharp() bool { return m.second && m.e.Model.Sharpens() }
 
 // slopes says that rows of the property are tried with other lower slopes.
 func (m method) slopes() bool { return m.second && m.e.Model.Bends() }
+
+// hiddenSlopes says that so are rows of hidden layers.
+func (m method) hiddenSlopes() bool { return m.third && m.e.Model.BendsHidden() }
 
 // work names the kind of work.
 func (m method) work() string {
@@ -196,7 +200,7 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes()})
+	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes()})
 	if err != nil {
 		return err
 	}
