@@ -122,6 +122,9 @@ func (p *clbpPass) hiddenLayer(k int) {
 	}
 	if p.tightens(k) {
 		p.tighten(k)
+		if p.query.HiddenSlopes {
+			p.otherTightens(k)
+		}
 	}
 	p.release(p.own.mean, p.own.variance)
 	p.activate(k)

@@ -55,6 +55,12 @@ func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box 
 
 func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles, sharp bool) (*bound.CLBPMargins, *observed) {
 	t.Helper()
+	return concentrateAs(t, dev, post, box, rows, bound.CLBPQuery{Quantiles: q, Sharp: sharp, Slopes: sharp, HiddenSlopes: sharp})
+}
+
+// concentrateAs is concentrateBy with a query, whose boxes and rows these are.
+func concentrateAs(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, query bound.CLBPQuery) (*bound.CLBPMargins, *observed) {
+	t.Helper()
 	m, err := bound.NewModel(dev, post, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +82,7 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 	}
 	defer m.ReleaseRows(dr)
 	o := &observed{}
-	n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Slopes: sharp, Observe: func(what string, layer int, a bound.Array) error {
+	query.Inputs, query.Rows, query.Observe = in, dr, func(what string, layer int, a bound.Array) error {
 		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
 		to := lists[what]
 		if to == nil {
@@ -85,7 +91,8 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 		v := make([]float64, a.Len())
 		*to = append(*to, v)
 		return dev.Read(v, a)
-	}})
+	}
+	n, err := c.PropagateCLBP(query)
 	if err != nil {
 		t.Fatal(err)
 	}

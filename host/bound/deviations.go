@@ -180,6 +180,8 @@ type CLBPQuery struct {
 	// Slopes says that rows of the property are bounded by lines with other lower slopes, too:
 	// CLBPMargins.Others.
 	Slopes bool
+	// HiddenSlopes says that so are rows of hidden layers; the best of their bounds counts.
+	HiddenSlopes bool
 	// Splits, if it is not nil, is called at the end of a batch of one item, of a network of CanSplit's:
 	// with nil if it is a point, or no weight that counts deviates.
 	Splits  func(*CLBPSplits) error

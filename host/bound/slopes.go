@@ -47,8 +47,38 @@ func (m *Model) Bends() bool {
 	return false
 }
 
+// BendsHidden says the same of CLBPQuery.HiddenSlopes: some of those layers feed another hidden one.
+func (m *Model) BendsHidden() bool {
+	for k := range m.layers[:max(0, len(m.layers)-2)] {
+		if m.chain && cutsAtZero(m.layers[k].facts) {
+			return true
+		}
+	}
+	return false
+}
+
 // otherSlopes bounds the property's rows by lines with the slopes of each rule.
-func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) (err error) {
+func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) error {
+	return p.eachRule(k, func() error {
+		other, err := p.byLines(k, m, own)
+		p.result.Others = append(p.result.Others, other)
+		return err
+	})
+}
+
+// otherTightens bounds the units of hidden layer k by lines with the slopes of each rule, too. Which
+// bound of a unit is the best depends on no weight.
+func (p *clbpPass) otherTightens(k int) {
+	if p.chain && p.going() {
+		_ = p.eachRule(k, func() error { // an error is the pass's
+			p.tighten(k)
+			return p.err
+		})
+	}
+}
+
+// eachRule has the lines of all layers below layer k be those of each rule, while f runs.
+func (p *clbpPass) eachRule(k int, f func() error) (err error) {
 	usual, upper := make([][]float64, k), make([][]float64, k)
 	for l := range k {
 		if cutsAtZero(p.layers[l].facts) {
@@ -67,11 +97,9 @@ func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) (err error
 				p.do(func() error { return p.dev.Write(h.lo.A, rule.slopes(usual[l], upper[l])) })
 			}
 		}
-		other, err := p.byLines(k, m, own)
-		if err != nil {
+		if err := f(); err != nil {
 			return err
 		}
-		p.result.Others = append(p.result.Others, other)
 		for l := range k {
 			if h := &p.hidden[l]; usual[l] != nil {
 				p.release(h.lo.A)

@@ -88,6 +88,33 @@ func TestSlopesExactly(t *testing.T) {
 	}
 }
 
+// TestHiddenSlopes: bounds of hidden layers with other slopes of their rows are never worse where those of
+// the layers below are the same, and some are better.
+func TestHiddenSlopes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 3))
+	better := 0
+	for c := range 12 {
+		post := noisyNet(rng, network.ReLU, 0.02, 2, 6, 5, 2)
+		box := property.Box{Lo: []float64{-1, 0}, Hi: []float64{0.5, 1}}
+		query := bound.CLBPQuery{Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}}
+		rows := noisyRows(rng, 2)
+		_, usual := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		query.HiddenSlopes = true
+		_, other := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		for i := range usual.lo[1] {
+			if other.lo[1][i] < usual.lo[1][i] || other.hi[1][i] > usual.hi[1][i] {
+				t.Errorf("case %d: neuron %d is in [%v, %v], with more slopes in [%v, %v]", c, i, usual.lo[1][i], usual.hi[1][i], other.lo[1][i], other.hi[1][i])
+			}
+			if other.lo[1][i] > usual.lo[1][i]+1e-3 || other.hi[1][i] < usual.hi[1][i]-1e-3 {
+				better++
+			}
+		}
+	}
+	if better == 0 {
+		t.Error("nothing is better")
+	}
+}
+
 // TestSlopesOfChains: there are other slopes for ReLU in chains, and for nothing else.
 func TestSlopesOfChains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))

@@ -33,8 +33,8 @@ type cellPass struct {
 	input    reach
 	// point says that the cell is one, so that every radius is 0; sharpRows that the noise of rows
 	// of hidden layers is bounded by sharp, too; bent that other lower slopes are tried for rows of
-	// the property.
-	point, sharpRows, bent bool
+	// the property, bentRows that they are for rows of hidden layers.
+	point, sharpRows, bent, bentRows bool
 	// ball is what the cell is cut to, nil if it is not.
 	ball *ballCell
 	// others are what otherLowers says, once it has been asked.
@@ -46,20 +46,24 @@ type cellPass struct {
 }
 
 // newCellPass bounds the hidden layers. Tries other than 0 choose sharper bounds of hidden layers
-// and try other lower slopes, where there are any, and then other lines.
+// and try other lower slopes, where there are any, then these for rows of hidden layers, and then
+// other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
 	return n.newPassOnBall(cell, nil, tau, try)
 }
 
 // newPassOnBall is newCellPass for what the cell has in common with a ball, all of it for nil.
 func (n *noisy) newPassOnBall(cell property.Box, ball *property.Ball, tau float64, try uint64) *cellPass {
-	point, sharpRows, bent := slices.Equal(cell.Lo, cell.Hi), false, false
+	point, sharpRows, bent, bentRows := slices.Equal(cell.Lo, cell.Hi), false, false, false
 	if try > 0 && (!point || n.covaries) && (n.sharpens() || n.bends()) {
 		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
+		if try > 0 && bent && len(n.mean) > 2 && ball == nil && !n.covaries {
+			try, bentRows = try-1, true
+		}
 	}
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
 	layers := len(n.mean)
-	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows, bent: bent,
+	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows, bent: bent, bentRows: bentRows,
 		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers), ball: n.newBallCell(cell, ball, point)}
 	for k := range layers - 1 {
 		var h hidden
@@ -179,7 +183,8 @@ func (p *cellPass) pay(k int, share float64) {
 	}
 }
 
-// ways are those in which rows over what feeds layer k are taken down, beside its intervals.
+// ways are those in which rows over what feeds layer k are taken down, beside its intervals: with the
+// usual lines and, where that is tried, with other lower slopes.
 // What holds without noise is not made better by bounds that hold with some, since those are
 // events to be paid for.
 func (p *cellPass) ways(k int) (list []way) {
@@ -189,6 +194,11 @@ func (p *cellPass) ways(k int) (list []way) {
 	}
 	if quiet := !p.levels.noise[k] && p.levels.of[k] == 1; above && p.levels.needed[k] && (p.levels.open[k] || quiet) {
 		list = append(list, way{depth: p.graph.depthOf(k)})
+		if p.bentRows {
+			for _, lower := range p.otherLowersBelow() {
+				list = append(list, way{depth: p.graph.depthOf(k), lower: lower})
+			}
+		}
 	}
 	return list
 }

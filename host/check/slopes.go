@@ -37,19 +37,24 @@ func (n *noisy) bends() bool {
 // otherLowers are the lower lines of all hidden layers by each rule: the usual ones, but 0 for
 // neurons that are active on less than a share of their interval; and 2 share - 1, at least 0.
 func (p *cellPass) otherLowers() [][][]line {
-	if p.others != nil {
-		return p.others
+	if p.others == nil {
+		p.others = p.otherLowersBelow()
 	}
+	return p.others
+}
+
+// otherLowersBelow are those of the layers that are bounded already.
+func (p *cellPass) otherLowersBelow() (others [][][]line) {
 	for _, least := range flatShares {
-		p.others = append(p.others, p.lowersBy(func(usual, share float64) float64 {
+		others = append(others, p.lowersBy(func(usual, share float64) float64 {
 			if p.by.decide(least, share) {
 				return 0
 			}
 			return usual
 		}))
 	}
-	p.others = append(p.others, p.lowersBy(func(_, share float64) float64 { return max(0, 2*share-1) }))
-	return p.others
+	others = append(others, p.lowersBy(func(_, share float64) float64 { return max(0, 2*share-1) }))
+	return others
 }
 
 // lowersBy are the lower lines with the slopes of a rule, for neurons that are on both sides of

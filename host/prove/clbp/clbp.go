@@ -29,10 +29,11 @@ const radiusShare = 1.0 / 64
 const Enough = 1e-6
 
 // method bounds the failure of cells by concentration LBP on an engine; second says that it looks
-// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPQuery).
+// for the second time, with sharper bounds of hidden layers and other lower slopes of rows of the
+// property, third that rows of hidden layers have these slopes, too (bound.CLBPQuery).
 type method struct {
-	e      *engine.Engine
-	second bool
+	e             *engine.Engine
+	second, third bool
 	// balls says that the cells at hand are cut to balls: then all rows are kept on the host.
 	balls bool
 }
@@ -42,6 +43,11 @@ func (m method) sharp() bool { return m.second && m.e.Posterior.Independent() &&
 
 // slopes says that rows of the property are tried with other lower slopes.
 func (m method) slopes() bool { return m.second && m.e.Noisy().Bends() }
+
+// hiddenSlopes says that so are rows of hidden layers.
+func (m method) hiddenSlopes() bool {
+	return m.third && !m.balls && m.e.Posterior.Independent() && m.e.Model.BendsHidden()
+}
 
 // work names the kind of work.
 func (m method) work() string {
@@ -215,7 +221,7 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes()})
+	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes()})
 	if err != nil {
 		return err
 	}

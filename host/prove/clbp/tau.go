@@ -92,10 +92,24 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 
 // again tries once more, with sharper bounds of hidden neurons and other lower slopes, the cells
 // whose bound is not good: at the tau that was best, or a large one, and around it where that helps.
+//
+// What then is between nothing and a good bound is tried a third time, with other lower slopes of rows
+// of hidden layers.
 func (m method) again(ctx context.Context, cells []*cell) error {
 	if m.second = true; !m.sharp() && !m.slopes() {
 		return nil
 	}
+	if err := m.lookAgain(ctx, cells); err != nil {
+		return err
+	}
+	if m.third = true; !m.hiddenSlopes() {
+		return nil
+	}
+	return m.lookAgain(ctx, slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.fail >= 1 }))
+}
+
+// lookAgain is again with what m says.
+func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 	large := m.tausUp()
 	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {
