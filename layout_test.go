@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property",
 	},
 	"psafe/host/prove/claim": {
-		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property",
 	},
 	"psafe/host/prove/decide": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},

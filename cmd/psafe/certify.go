@@ -63,6 +63,7 @@ type certifyFlags struct {
 	strict    bool
 	target    string
 	rule      struct{ costs, reject, action string }
+	noise     string
 	recheck   float64
 	require   string
 	failUnder string
@@ -97,6 +98,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
+	f.StringVar(&c.noise, "noise", "", "with --target mean: standard deviation of the noise of the data, for the deviation of the predictive")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	c.addTarget(f)
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
@@ -157,7 +159,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,
-			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action,
+			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise,
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,

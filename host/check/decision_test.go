@@ -274,7 +274,7 @@ func TestNamesOfFiles(t *testing.T) {
 		{"tiny-2-3-2-tanh.npz", `"name":"argmax_is:1","kind":"argmax_is_never","class":1,"boxes":[[[0.25,0.35],[-0.25,-0.15]]]`, "decision",
 			`"decision":{"verdict":"decision_safe","lower":0,"rival_upper":1,"gap":` + property.DecimalDown(0.5) + `,"vote":0}`, `,"decision":{"tau":[0.0001]}`, "decision: the property is that of a file"},
 		{"cubic-128.npz", `"name":"output_box:[3,4]","kind":"output_box","output":[[-1e9,1e9]],"boxes":[[[0.25,0.35]]]`, "mean",
-			`"output_mean":{"verdict":"mean_safe","lower":[` + property.DecimalDown(-1e6) + `],"upper":[` + property.DecimalUp(1e6) + `]}`, "", "output_mean: the property is that of a file"},
+			`"output_mean":{"verdict":"mean_safe","lower":[` + property.DecimalDown(-1e6) + `],"upper":[` + property.DecimalUp(1e6) + `],"sd_lower":[0],"sd_upper":[` + property.DecimalUp(1e6) + `]}`, "", "output_mean: the property is that of a file"},
 	} {
 		path := filepath.Join(t.TempDir(), "p.json")
 		if err := os.WriteFile(path, []byte(`{"properties":[{`+of.entry+`}]}`), 0o600); err != nil {

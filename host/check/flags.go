@@ -23,7 +23,7 @@ const (
 // flagWords are the flags that a record may list, in their order; of those in bareFlags no value
 // follows.
 var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--costs", "--reject", "--action",
+	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--costs", "--reject", "--action", "--noise",
 		"--label-column", "--precision", "--time-limit", "--require"}
 	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
@@ -112,6 +112,8 @@ func (r *record) consistentFlags() error {
 		{f.has("--costs") && f.has("--reject") || f.has("--action") && f["--action"] != "taken" && f["--action"] != "label", "the costs are there twice, or the action is none"},
 		{(f.has("--costs") || f.has("--reject")) != (r.Decision != nil && r.Decision.Action != nil), "they and the record do not agree on an action"},
 		{f.has("--action") && !f.has("--costs") && !f.has("--reject"), "there is an action without costs"},
+		{f.has("--noise") && f["--target"] != "mean", "there is noise without means"},
+		{r.OutputMean != nil && f.has("--noise") != (r.OutputMean.TotalSDLower != nil), "they and the record do not agree on noise"},
 		{r.OutputMean != nil && f["--target"] != "mean", "they do not ask for means"},
 		{f.has("--target") && f["--target"] != "decision" && f["--target"] != "mean", "the target is none"},
 		{f.has("--precision") && (f["--method"] != "auto" && f["--method"] != "neuronsum" || formats[f["--precision"]].nearest == nil), "the precision is none"},

@@ -100,6 +100,14 @@ func (r *record) writtenBounds() error {
 		for i := range m.Upper {
 			list = append(list, bound{"output_mean: upper", m.Upper[i], upper})
 		}
+		for _, of := range []struct {
+			list []*decimal
+			text func(float64) string
+		}{{m.SDLower, lower}, {m.SDUpper, upper}, {m.TotalSDLower, lower}, {m.TotalSDUpper, upper}} {
+			for _, sd := range of.list {
+				list = append(list, bound{"output_mean: a deviation", sd, of.text})
+			}
+		}
 	}
 	if s := r.Statistical; s != nil {
 		list = append(list, bound{"statistical: lower", s.Lower, lower}, bound{"statistical: upper", s.Upper, upper})

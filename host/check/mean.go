@@ -6,22 +6,25 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
 	net "psafe/host/model/network"
-	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
 // What records say of the mean over the posterior of each output (docs/decisions.md, section 8).
 
-// mean is what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T.
+// mean is what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and SDUpper[i]
+// bound the standard deviation of f_i(x), the others that with the noise of the flags.
 type mean struct {
 	Verdict string     `json:"verdict"`
 	Lower   []*decimal `json:"lower"`
 	Upper   []*decimal `json:"upper"`
+
+	SDLower      []*decimal `json:"sd_lower"`
+	SDUpper      []*decimal `json:"sd_upper"`
+	TotalSDLower []*decimal `json:"total_sd_lower,omitempty"`
+	TotalSDUpper []*decimal `json:"total_sd_upper,omitempty"`
 }
 
 // meanProof is how a record says that means were bounded.
@@ -59,6 +62,17 @@ func (r *record) consistentMean() error {
 			return fmt.Errorf("output_mean: from %v to %v is no interval", m.Lower[i], m.Upper[i])
 		}
 	}
+	for _, of := range [][2][]*decimal{{m.SDLower, m.SDUpper}, {m.TotalSDLower, m.TotalSDUpper}} {
+		total := m.TotalSDLower != nil || m.TotalSDUpper != nil
+		if len(of[0]) != len(of[1]) || len(of[0]) != len(m.Lower) && (of[0] != nil || total) || m.SDLower == nil {
+			return fmt.Errorf("output_mean: %d lower and %d upper bounds of deviations", len(of[0]), len(of[1]))
+		}
+		for i := range of[0] {
+			if of[0][i] == nil || of[1][i] == nil || of[0][i].Cmp(property.Exact{}) < 0 || of[0][i].Cmp(of[1][i].Exact) > 0 {
+				return fmt.Errorf("output_mean: a deviation from %v to %v is no interval", of[0][i], of[1][i])
+			}
+		}
+	}
 	proof, err := r.Proof.mean()
 	switch {
 	case err != nil:
@@ -78,6 +92,9 @@ func (q *question) means(ctx context.Context) error {
 	m, outputs := q.OutputMean, q.post.Outputs()
 	proof, err := q.Proof.mean()
 	if err != nil {
+		return err
+	}
+	if err := q.withNoise(); err != nil {
 		return err
 	}
 	if len(m.Lower) != outputs {
@@ -100,11 +117,14 @@ func (q *question) means(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		is, err := q.meanOn(c)
+		is, sd, err := q.meanOn(c)
 		if err != nil {
 			return err
 		}
 		for i := range outputs {
+			if !(m.SDLower[i].Rat().Cmp(rat(sd.lo[i])) <= 0 && m.SDUpper[i].Rat().Cmp(rat(sd.hi[i])) >= 0) {
+				return fmt.Errorf("output_mean: the deviation of output %d is from %v to %v, proved is from %v to %v", i, m.SDLower[i], m.SDUpper[i], sd.lo[i], sd.hi[i])
+			}
 			if !(m.Lower[i].Rat().Cmp(rat(is.lo[i])) <= 0 && m.Upper[i].Rat().Cmp(rat(is.hi[i])) >= 0) {
 				return fmt.Errorf("output_mean: output %d is from %v to %v, proved is from %v to %v", i, m.Lower[i], m.Upper[i], is.lo[i], is.hi[i])
 			}
@@ -120,7 +140,7 @@ func (q *question) means(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	is, err := q.meanOn(at)
+	is, _, err := q.meanOn(at)
 	if err != nil {
 		return err
 	}
@@ -154,108 +174,27 @@ func rowsOn(rows []property.Row, y span) []float64 {
 	return list
 }
 
-// meanOn bounds the means on a cell.
-func (q *question) meanOn(cell property.Box) (span, error) {
-	if q.post.Networks() != nil {
-		return meanOfSet(q.post, cell)
+// withNoise proves the deviations with noise from those without: variances add up.
+func (q *question) withNoise() error {
+	m := q.OutputMean
+	if m.TotalSDLower == nil {
+		return nil
 	}
-	return meanOfReLU(q.post, cell)
+	noise, err := property.NewExact(q.asked()["--noise"])
+	if err != nil || noise.Cmp(property.Exact{}) < 0 {
+		return fmt.Errorf("flags: --noise is no deviation: %.99q", q.Flags)
+	}
+	square := func(x *big.Rat) *big.Rat { return new(big.Rat).Mul(x, x) }
+	for i := range m.TotalSDLower {
+		lo, hi := square(m.SDLower[i].Rat()), square(m.SDUpper[i].Rat())
+		if own := square(noise.Rat()); square(m.TotalSDLower[i].Rat()).Cmp(lo.Add(lo, own)) > 0 || square(m.TotalSDUpper[i].Rat()).Cmp(hi.Add(hi, own)) < 0 {
+			return fmt.Errorf("output_mean: the deviation of output %d with noise is from %v to %v, which does not follow", i, m.TotalSDLower[i], m.TotalSDUpper[i])
+		}
+	}
+	return nil
 }
 
-// meanOfSet are means of what each network of a finite set has, the better of intervals and lines.
-func meanOfSet(post *posterior.Posterior, cell property.Box) (span, error) {
-	set, outputs := post.Networks(), post.Outputs()
-	m, err := moldOf(post.Network())
-	if err != nil {
-		return span{}, fmt.Errorf("posterior: %w", err)
-	}
-	rows := make([]property.Row, 2*outputs)
-	for r := range rows {
-		c := make([]float64, outputs)
-		if c[r/2] = 1; r%2 == 1 {
-			c[r/2] = -1
-		}
-		rows[r] = property.Row{CLo: c, CHi: c}
-	}
-	sums := make([]big.Rat, len(rows))
-	for i, count := range set.Counts {
-		n, err := networkOf(m, set.Weights(i))
-		if err != nil {
-			return span{}, err
-		}
-		lines := network{layers: n.layers, graph: n.graph, lines: true}
-		lo, _ := lines.rowsLo(cell, rows)
-		if slices.ContainsFunc(lo, func(x float64) bool { return !(math.Abs(x) <= math.MaxFloat64) }) {
-			return span{}, fmt.Errorf("output_mean: nothing is proved of network %d", i)
-		}
-		for r, x := range lo {
-			sums[r].Add(&sums[r], new(big.Rat).Mul(exactRat(x), big.NewRat(count, set.Total())))
-		}
-	}
-	is := newSpan(outputs)
-	for i := range outputs {
-		is.lo[i], is.hi[i] = ratDown(&sums[2*i]), -ratDown(&sums[2*i+1])
-	}
-	return is, nil
-}
-
-// meanOfReLU is (85): with t_j(x) normal and independent of the weights above it,
-//
-//	E f_i(x) = sum_j E w_ij (E t_j(x) + E|t_j(x)|)/2 + E b_i
-func meanOfReLU(post *posterior.Posterior, cell property.Box) (span, error) {
-	if !post.Independent() || !post.Network().Chain() || len(post.Layers) != 2 || !cuts(post.Layers[0].Activation) || !identity(post.Layers[1].Activation) {
-		return span{}, fmt.Errorf("output_mean: the posterior is %s: means are proved of sets of networks, and of one hidden layer of ReLU", post.Describe())
-	}
-	first, last := &post.Layers[0], &post.Layers[1]
-	z := newSpan(first.Outputs())
-	in, out := first.Map.(net.Linear), last.Map.(net.Linear)
-	for j := range z.lo {
-		b := in.BiasOf(j)
-		var lo, hi, least, most arith.Sum
-		lo.Plus(first.Bias.Mean[b])
-		hi.Plus(first.Bias.Mean[b])
-		least.Add(first.Bias.SdLo[b], first.Bias.SdLo[b])
-		most.Add(first.Bias.SdHi[b], first.Bias.SdHi[b])
-		for i, w := range in.Into(j) {
-			mean := first.Weight.Mean[w]
-			x, y := cell.Lo[i], cell.Hi[i]
-			if mean < 0 {
-				lo.Add(mean, y)
-				hi.Add(mean, x)
-			} else {
-				lo.Add(mean, x)
-				hi.Add(mean, y)
-			}
-			near, far := max(x, -y, 0), abs(x, y)
-			least.Add(squareDown(first.Weight.SdLo[w]), squareDown(near))
-			most.Add(squareUp(first.Weight.SdHi[w]), squareUp(far))
-		}
-		sdLo := max(0, arith.Down(math.Sqrt(max(0, least.Lo()))))
-		mLo, mHi := lo.Lo(), hi.Hi()
-		z.lo[j] = max(0, mLo, arith.ProductDown(0.5, arith.SumDown(mLo, curves.AbsMeanDown(mLo, sdLo))))
-		z.hi[j] = max(0, arith.ProductUp(0.5, arith.SumUp(mHi, curves.AbsMeanUp(mHi, arith.SqrtUp(most.Hi())))))
-	}
-	is := newSpan(last.Outputs())
-	for i := range is.lo {
-		b := out.BiasOf(i)
-		var lo, hi arith.Sum
-		lo.Plus(last.Bias.Mean[b])
-		hi.Plus(last.Bias.Mean[b])
-		for j, w := range out.Into(i) {
-			if mean := last.Weight.Mean[w]; mean < 0 {
-				lo.Add(mean, z.hi[j])
-				hi.Add(mean, z.lo[j])
-			} else {
-				lo.Add(mean, z.lo[j])
-				hi.Add(mean, z.hi[j])
-			}
-		}
-		is.lo[i], is.hi[i] = lo.Lo(), hi.Hi()
-	}
-	return is, nil
-}
-
-// squareDown is at most x^2.
+// squareDown is at most x^2 for x >= 0.
 func squareDown(x float64) float64 { return max(0, arith.Down(x*x)) }
 
 // identity says that the activation is t.

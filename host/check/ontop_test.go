@@ -225,3 +225,48 @@ func TestFormUp(t *testing.T) {
 		}
 	}
 }
+
+// TestTopLaw: at a point no law of a row says that it is small less often than drawn networks do, and the law
+// is near that.
+func TestTopLaw(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 24))
+	const draws = 1000
+	dropped := 0
+	for i := range 24 {
+		post := sumtest.RandomOnTop(rng, activations[0], 0.4, 2, 5, 2)
+		n, err := newNoisy(post)
+		if err != nil || n.top == nil {
+			t.Fatal(err)
+		}
+		if n.top.rate > 0 {
+			dropped++
+		}
+		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
+		law := n.newTopPass(property.Box{Lo: x, Hi: x}, 0).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
+		var rows []float64
+		w := post.NewWeights()
+		for d := range draws {
+			post.Draw(uint64(i), d, w)
+			y := post.Network().OutputsApprox(w, x)
+			rows = append(rows, y[0]-y[1])
+		}
+		for k := 0; k < len(law.at); k += 4 {
+			below, near := 0.0, 0.0
+			for _, y := range rows {
+				if y < law.at[k]-1e-9 {
+					below += 1.0 / draws
+				}
+				if y < law.at[k]+1e-9+0.02*math.Abs(law.at[0]-law.at[len(law.at)-1]) {
+					near += 1.0 / draws
+				}
+			}
+			off := 5*math.Sqrt(below*(1-below)/draws) + 5.0/draws
+			if below > law.below[k]+off || law.below[k] > near+off && law.below[k] != 0.5 {
+				t.Errorf("%d %s: %v below %v, drawn are %v", i, post.Describe(), law.below[k], law.at[k], below)
+			}
+		}
+	}
+	if dropped < 2 {
+		t.Errorf("%d with dropout", dropped)
+	}
+}

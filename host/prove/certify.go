@@ -44,8 +44,9 @@ type Config struct {
 	Decision bool
 	// Rule is how the posterior predictive decides.
 	Rule decide.Rule
-	// Mean asks for Result.Mean.
-	Mean bool
+	// Mean asks for Result.Mean, with the deviation of the noise of the data if Noise is not nil.
+	Mean  bool
+	Noise *property.Decimal
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
 	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).

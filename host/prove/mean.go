@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -22,16 +20,17 @@ import (
 
 // HasMean says in one line why the means of a posterior's outputs cannot be bounded; nil if they can.
 func HasMean(p *posterior.Posterior) error {
-	const what = "means are bounded for finite sets of networks, and for independent normal weights with one hidden layer of ReLU, both layers dense"
+	const what = "means are bounded for finite sets of networks, and for independent normal weights in dense layers with ReLU between them"
 	if p.Networks() != nil {
 		return nil
 	}
-	if p.Independent() && p.Network().Chain() && len(p.Layers) == 2 {
-		below, kinked := p.Layers[0].Activation.Kinked()
-		above, linear := p.Layers[1].Activation.Kinked()
-		if kinked && below == 0 && linear && above == 1 {
-			return nil
-		}
+	fits := p.Independent() && p.Network().Chain()
+	for k := range p.Layers {
+		below, kinked := p.Layers[k].Activation.Kinked()
+		fits = fits && kinked && below == map[bool]float64{true: 1}[k == len(p.Layers)-1]
+	}
+	if fits {
+		return nil
 	}
 	return fmt.Errorf("%s; this is %s", what, p.Describe())
 }
@@ -64,6 +63,9 @@ func means(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.R
 		if err != nil {
 			return err
 		}
+		if cfg.Noise != nil {
+			mean.WithNoise(*cfg.Noise)
+		}
 		r.Mean, r.Proof.Mean = mean, &mean.Proof
 	}
 	return nil
@@ -81,6 +83,8 @@ type meanCell struct {
 	axis   int
 	parts  []*meanCell
 	lo, hi []float64
+	// sdLo and sdHi are what is claimed of the deviations.
+	sdLo, sdHi []float64
 }
 
 // task bounds the means on T: the cells that reach furthest are halved.
@@ -124,7 +128,8 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 
 func (m *meaner) cellOf(b property.Box) *meanCell {
 	n := m.e.Posterior.Outputs()
-	return &meanCell{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n)}
+	return &meanCell{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n),
+		sdLo: make([]float64, n), sdHi: slices.Repeat([]float64{math.Inf(1)}, n)}
 }
 
 // worthCutting is the share of the range of a mean that is not worth a cut.
@@ -171,7 +176,8 @@ func (m *meaner) furthest(leaves []*meanCell, room int) []*meanCell {
 // hull is what the cells of all boxes of T show, a little less than that.
 func (m *meaner) hull(roots []*meanCell) *claim.Mean {
 	outputs := m.e.Posterior.Outputs()
-	r := &claim.Mean{Lower: slices.Repeat([]float64{math.Inf(1)}, outputs), Upper: slices.Repeat([]float64{math.Inf(-1)}, outputs)}
+	r := &claim.Mean{Lower: slices.Repeat([]float64{math.Inf(1)}, outputs), Upper: slices.Repeat([]float64{math.Inf(-1)}, outputs),
+		DeviationLower: slices.Repeat([]float64{math.Inf(1)}, outputs), DeviationUpper: make([]float64, outputs)}
 	var trees []int
 	var add func(p *meanCell)
 	add = func(p *meanCell) {
@@ -185,6 +191,7 @@ func (m *meaner) hull(roots []*meanCell) *claim.Mean {
 		trees = append(trees, claim.Leaf)
 		for i := range outputs {
 			r.Lower[i], r.Upper[i] = min(r.Lower[i], p.lo[i]), max(r.Upper[i], p.hi[i])
+			r.DeviationLower[i], r.DeviationUpper[i] = min(r.DeviationLower[i], p.sdLo[i]), max(r.DeviationUpper[i], p.sdHi[i])
 		}
 	}
 	for _, p := range roots {
@@ -230,7 +237,7 @@ func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*meanCel
 // bound bounds the means on cells.
 func (m *meaner) bound(ctx context.Context, cells []*meanCell) error {
 	if !m.byLines() {
-		return fault.OnCores(ctx, len(cells), func(i int) { cells[i].lo, cells[i].hi = reluMeans(m.e.Posterior, cells[i].box) })
+		return fault.OnCores(ctx, len(cells), func(i int) { m.boundMoments(cells[i]) })
 	}
 	if len(cells) == 0 {
 		return nil
@@ -239,42 +246,28 @@ func (m *meaner) bound(ctx context.Context, cells []*meanCell) error {
 	for _, p := range cells {
 		boxes = append(boxes, p.box)
 	}
-	lower, upper, err := decide.MeanOfSet(ctx, m.e, boxes)
-	for i := range lower {
-		cells[i].lo, cells[i].hi = lower[i], upper[i]
+	list, err := decide.MomentsOfSet(ctx, m.e, boxes)
+	for i, is := range list {
+		p := cells[i]
+		p.lo, p.hi = is.Lower, is.Upper
+		for o := range p.lo {
+			p.sdLo[o], p.sdHi[o] = slack.DeviationOfSet(is.DeviationDown[o], is.DeviationUp[o], max(math.Abs(p.lo[o]), math.Abs(p.hi[o])))
+		}
 	}
 	return err
 }
 
-// reluMeans bounds E f_i(x) = sum_j E w_ij E max(t_j(x), 0) + E b_i on a box: layers are independent,
-// and t_j(x) is normal, with mean and deviation between bounds, with both of which E max(t, 0) grows
-// (85).
-func reluMeans(p *posterior.Posterior, b property.Box) (lower, upper []float64) {
-	first, last := &p.Layers[0], &p.Layers[1]
-	in, out := first.Map.(network.Linear), last.Map.(network.Linear)
-	n := first.Outputs()
-	rLo, rHi := make([]float64, n), make([]float64, n)
-	for j := range n {
-		k := in.BiasOf(j)
-		mean := arith.Exactly(first.Bias.Mean[k])
-		variance := arith.Of(first.Bias.SdLo[k], first.Bias.SdHi[k]).Square()
-		for i, w := range in.Into(j) {
-			mean = mean.Plus(arith.Exactly(first.Weight.Mean[w]).Times(arith.Of(b.Lo[i], b.Hi[i])))
-			variance = variance.Plus(arith.Of(first.Weight.SdLo[w], first.Weight.SdHi[w]).Square().Times(arith.Of(b.Lo[i], b.Hi[i]).Square()))
+// boundMoments bounds the means and deviations on a cell, of independent normal weights.
+func (m *meaner) boundMoments(p *meanCell) {
+	for i, y := range moments(m.e.Posterior, p.box) {
+		if math.IsNaN(y.mean.Lo) || math.IsNaN(y.mean.Hi) {
+			y.mean = arith.Of(math.Inf(-1), math.Inf(1))
 		}
-		rLo[j] = measure.ReLUMeanDown(mean.Lo, max(0, math.Nextafter(math.Sqrt(max(0, variance.Lo)), 0)))
-		rHi[j] = measure.ReLUMeanUp(mean.Hi, math.Nextafter(math.Sqrt(variance.Hi), math.Inf(1)))
+		p.lo[i], p.hi[i] = y.mean.Lo, y.mean.Hi
+		size := y.square.Hi
+		if math.IsNaN(size) || math.IsNaN(y.variance.Lo) || math.IsNaN(y.variance.Hi) {
+			y.variance, size = arith.Of(0, math.Inf(1)), math.Inf(1)
+		}
+		p.sdLo[i], p.sdHi[i] = slack.Deviation(y.variance.Lo, y.variance.Hi, size)
 	}
-	for i := range last.Outputs() {
-		k := out.BiasOf(i)
-		sum := arith.Exactly(last.Bias.Mean[k])
-		for j, w := range out.Into(i) {
-			sum = sum.Plus(arith.Exactly(last.Weight.Mean[w]).Times(arith.Of(rLo[j], rHi[j])))
-		}
-		if math.IsNaN(sum.Lo) || math.IsNaN(sum.Hi) {
-			sum = arith.Of(math.Inf(-1), math.Inf(1))
-		}
-		lower, upper = append(lower, sum.Lo), append(upper, sum.Hi)
-	}
-	return lower, upper
 }

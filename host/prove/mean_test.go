@@ -15,36 +15,66 @@ import (
 	"psafe/internal/testscale"
 )
 
-// meansApprox are the means of the outputs at x: of a set over its networks, of one hidden layer of ReLU
-// by E max(t, 0) = m Phi(m/s) + s phi(m/s).
-func meansApprox(post *posterior.Posterior, x []float64) []float64 {
-	mean := make([]float64, post.Outputs())
+// momentsApprox are the means and deviations of the outputs at x, and what they may be off by: of a set over
+// its networks; of one hidden layer of ReLU by E max(t, 0) = m Phi(m/s) + s phi(m/s), and by
+// E max(t, 0)^2 = (m^2 + s^2) Phi(m/s) + m s phi(m/s); else of drawn networks.
+func momentsApprox(post *posterior.Posterior, x []float64) (mean, sd, off []float64) {
+	mean, sd = make([]float64, post.Outputs()), make([]float64, post.Outputs())
+	off = make([]float64, post.Outputs())
+	square := make([]float64, post.Outputs())
+	add := func(y []float64, share float64) {
+		for i, v := range y {
+			mean[i] += share * v
+			square[i] += share * v * v
+		}
+	}
 	if s := post.Networks(); s != nil {
 		for n, count := range s.Counts {
-			for i, y := range post.Network().OutputsApprox(s.Weights(n), x) {
-				mean[i] += float64(count) / float64(s.Total()) * y
+			add(post.Network().OutputsApprox(s.Weights(n), x), float64(count)/float64(s.Total()))
+		}
+	} else if len(post.Layers) > 2 {
+		const draws = 1500
+		w := post.NewWeights()
+		for n := range draws {
+			post.Draw(7, n, w)
+			add(post.Network().OutputsApprox(w, x), 1.0/draws)
+		}
+		for i := range off { // tails are about normal
+			off[i] = 6 * math.Sqrt(square[i]-mean[i]*mean[i]) / math.Sqrt(draws)
+		}
+	} else {
+		first, last := post.Layers[0], post.Layers[1]
+		in, hidden := first.Inputs(), first.Outputs()
+		for i := range mean {
+			mean[i] = last.Bias.Mean[i]
+			square[i] = last.Bias.SdHi[i] * last.Bias.SdHi[i]
+		}
+		for j := range hidden {
+			m, v := first.Bias.Mean[j], first.Bias.SdHi[j]*first.Bias.SdHi[j]
+			for i := range in {
+				m += first.Weight.Mean[i*hidden+j] * x[i]
+				v += math.Pow(first.Weight.SdHi[i*hidden+j]*x[i], 2)
+			}
+			relu, both := max(m, 0), max(m, 0)*max(m, 0)
+			if s := math.Sqrt(v); s > 0 {
+				above, density := 0.5*math.Erfc(-m/s/math.Sqrt2), s*math.Exp(-m*m/s/s/2)/math.Sqrt(2*math.Pi)
+				relu, both = m*above+density, (m*m+v)*above+m*density
+			}
+			for i := range mean {
+				w, sd := last.Weight.Mean[j*len(mean)+i], last.Weight.SdHi[j*len(mean)+i]
+				mean[i] += w * relu
+				square[i] += w*w*(both-relu*relu) + sd*sd*both
 			}
 		}
-		return mean
-	}
-	first, last := post.Layers[0], post.Layers[1]
-	copy(mean, last.Bias.Mean)
-	in, hidden := first.Inputs(), first.Outputs()
-	for j := range hidden {
-		m, v := first.Bias.Mean[j], first.Bias.SdHi[j]*first.Bias.SdHi[j]
-		for i := range in {
-			m += first.Weight.Mean[i*hidden+j] * x[i]
-			v += math.Pow(first.Weight.SdHi[i*hidden+j]*x[i], 2)
-		}
-		relu := max(m, 0)
-		if s := math.Sqrt(v); s > 0 {
-			relu = m*0.5*math.Erfc(-m/s/math.Sqrt2) + s*math.Exp(-m*m/s/s/2)/math.Sqrt(2*math.Pi)
-		}
 		for i := range mean {
-			mean[i] += last.Weight.Mean[j*len(mean)+i] * relu
+			square[i] += mean[i] * mean[i]
 		}
 	}
-	return mean
+	for i := range mean {
+		sd[i] = math.Sqrt(max(0, square[i]-mean[i]*mean[i]))
+		off[i] += 1e-12 * (1 + math.Sqrt(square[i]))
+	}
+	return mean, sd, off
 }
 
 // TestMeans: bounds of means hold on a grid of T and are near what is there; a box that holds the means
@@ -57,7 +87,7 @@ func TestMeans(t *testing.T) {
 		if n%2 == 0 {
 			post = setOf(t, r, 5, network.Activation{Kind: network.Tanh}, [][]int{{1, 4, 2}, {2, 3, 1}}[n/2%2]...)
 		} else {
-			post = provetest.Noisy(r, []float64{0.05, 1}[n/2%2], false, [][]int{{1, 6, 1}, {2, 4, 2}}[n/4%2]...)
+			post = provetest.Noisy(r, []float64{0.05, 1}[n/2%2], false, [][]int{{1, 6, 1}, {2, 4, 2}, {1, 5, 4, 1}}[n/4%3]...)
 		}
 		box := randomBox(r, post.Inputs())
 		words := "output_box:[-0.5,1e3]"
@@ -75,31 +105,37 @@ func TestMeans(t *testing.T) {
 		}
 		m := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, cfg, task)[0].Mean
 		verdicts[m.Verdict(&s)]++
-		least, most := make([]float64, post.Outputs()), make([]float64, post.Outputs())
-		for i := range least {
-			least[i], most[i] = math.Inf(1), math.Inf(-1)
+		points := gridOf(12, box)
+		drawn := post.Networks() == nil && len(post.Layers) > 2
+		if drawn {
+			points = gridOf(2, box)
 		}
-		size := 0.0
-		for _, x := range gridOf(12, box) {
-			for i, y := range meansApprox(post, x) {
-				least[i], most[i], size = min(least[i], y), max(most[i], y), max(size, math.Abs(y))
+		for i := range post.Outputs() {
+			least, most, narrow, wide, size := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0, 0.0
+			for _, x := range points {
+				mean, sd, off := momentsApprox(post, x)
+				if m.Lower[i] > mean[i]+off[i] || m.Upper[i] < mean[i]-off[i] {
+					t.Errorf("%d: output %d is said to be in [%v, %v], it is %v", n, i, m.Lower[i], m.Upper[i], mean[i])
+				}
+				if m.DeviationLower[i] > sd[i]+math.Sqrt(off[i]*off[i]+1e-9*off[i])+1e-6*sd[i] || m.DeviationUpper[i] < sd[i]-off[i]-1e-6*sd[i] {
+					t.Errorf("%d: the deviation of output %d is said to be in [%v, %v], it is %v", n, i, m.DeviationLower[i], m.DeviationUpper[i], sd[i])
+				}
+				least, most, narrow, wide, size = min(least, mean[i]), max(most, mean[i]), min(narrow, sd[i]), max(wide, sd[i]), max(size, math.Abs(mean[i])+sd[i])
+			}
+			if loose := (m.Upper[i] - m.Lower[i]) - (most - least); post.Inputs() == 1 && loose > 0.2*(1+size) {
+				t.Errorf("%d: output %d: [%v, %v] is %v wider than the means", n, i, m.Lower[i], m.Upper[i], loose)
+			}
+			if loose := max(m.DeviationUpper[i]-wide, narrow-m.DeviationLower[i]); post.Inputs() == 1 && !drawn && loose > 0.2*(1+size) {
+				t.Errorf("%d: output %d: deviations [%v, %v], they are in [%v, %v]", n, i, m.DeviationLower[i], m.DeviationUpper[i], narrow, wide)
 			}
 		}
-		for i := range least {
-			if off := 1e-12 * (1 + size); m.Lower[i] > least[i]+off || m.Upper[i] < most[i]-off {
-				t.Errorf("%d: output %d is said to be in [%v, %v], it is in [%v, %v]", n, i, m.Lower[i], m.Upper[i], least[i], most[i])
+		if w := m.Proof.Witness; w != nil && !drawn {
+			x, err := box.DecodePoint(w.At)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if wide := (m.Upper[i] - m.Lower[i]) - (most[i] - least[i]); post.Inputs() == 1 && wide > 0.2*(1+size) {
-				t.Errorf("%d: output %d: [%v, %v] is %v wider than the means", n, i, m.Lower[i], m.Upper[i], wide)
-			}
-			if w := m.Proof.Witness; w != nil {
-				x, err := box.DecodePoint(w.At)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if y := meansApprox(post, x); claim.HoldsOn(&s, y, y) {
-					t.Errorf("%d: at the witness the mean %v is in the box", n, y)
-				}
+			if y, _, _ := momentsApprox(post, x); claim.HoldsOn(&s, y, y) {
+				t.Errorf("%d: at the witness the mean %v is in the box", n, y)
 			}
 		}
 	}

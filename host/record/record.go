@@ -191,16 +191,26 @@ type OutputMean struct {
 	Verdict string `json:"verdict"`
 	Lower   []Down `json:"lower"`
 	Upper   []Up   `json:"upper"`
+	// SDLower and SDUpper bound the standard deviation of each output over the posterior, and TotalSDLower
+	// and TotalSDUpper that with the noise of the data, which the user states; omitted if nobody does.
+	SDLower      []Down `json:"sd_lower"`
+	SDUpper      []Up   `json:"sd_upper"`
+	TotalSDLower []Down `json:"total_sd_lower,omitempty"`
+	TotalSDUpper []Up   `json:"total_sd_upper,omitempty"`
 }
 
 // meanOf is what a record says of means: nil unless all are bounded.
 func meanOf(m *claim.Mean, s *property.Safe) *OutputMean {
 	r := &OutputMean{Verdict: m.Verdict(s)}
 	for i := range m.Lower {
-		if !(m.Lower[i] >= -math.MaxFloat64 && m.Upper[i] <= math.MaxFloat64) {
+		if !(m.Lower[i] >= -math.MaxFloat64 && m.Upper[i] <= math.MaxFloat64 && m.DeviationUpper[i] <= math.MaxFloat64) {
 			return nil
 		}
 		r.Lower, r.Upper = append(r.Lower, Down(m.Lower[i])), append(r.Upper, Up(m.Upper[i]))
+		r.SDLower, r.SDUpper = append(r.SDLower, Down(m.DeviationLower[i])), append(r.SDUpper, Up(m.DeviationUpper[i]))
+		if m.TotalLower != nil {
+			r.TotalSDLower, r.TotalSDUpper = append(r.TotalSDLower, Down(m.TotalLower[i])), append(r.TotalSDUpper, Up(m.TotalUpper[i]))
+		}
 	}
 	return r
 }

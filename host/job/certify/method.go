@@ -41,6 +41,8 @@ type Method struct {
 	Costs, Reject, Action string
 	// Mean bounds, beside P_safe, the mean of each output over the posterior.
 	Mean bool
+	// Noise is the standard deviation of the noise of the data, which Mean adds to that of the outputs.
+	Noise string
 }
 
 // Limits of what may be asked for, and what is drawn if nobody says how much.
@@ -181,6 +183,18 @@ func TargetWords() []string { return []string{TargetSafe, TargetDecision, Target
 func (r *ready) decides() (err error) {
 	if r.cfg.Rule, err = r.Method.rule(r.post.Outputs()); err != nil {
 		return err
+	}
+	if r.Method.Noise != "" {
+		noise, err := property.NewDecimal(r.Method.Noise)
+		switch {
+		case !r.cfg.Mean:
+			return errors.New("--noise is for --target mean: add it, or leave --noise out")
+		case err != nil:
+			return fmt.Errorf("--noise %w", err)
+		case noise.Lo < 0:
+			return fmt.Errorf("--noise %.40s is below 0: give a standard deviation", r.Method.Noise)
+		}
+		r.cfg.Noise = &noise
 	}
 	if r.cfg.Mean {
 		if t := &r.Tasks; t.File != "" || !property.IsBox(t.Points.Property) {

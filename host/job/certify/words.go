@@ -65,6 +65,7 @@ func (m *Method) numbers() list {
 	l.add("costs", m.costs())
 	l.add("reject", m.Reject)
 	l.add("action", m.Action)
+	l.add("noise", m.Noise)
 	return l
 }
 

@@ -3,6 +3,7 @@ package claim
 import (
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -11,6 +12,10 @@ import (
 type Mean struct {
 	// Lower[i] <= E f_i(x) <= Upper[i].
 	Lower, Upper []float64
+	// DeviationLower[i] <= sd of f_i(x) over the posterior <= DeviationUpper[i].
+	DeviationLower, DeviationUpper []float64
+	// TotalLower and TotalUpper are that with the noise of the data (WithNoise), nil without.
+	TotalLower, TotalUpper []float64
 	// Refuted says that the mean is surely not in S at the witness.
 	Refuted bool
 	Proof   MeanProof
@@ -38,6 +43,18 @@ func (m *Mean) Verdict(s *property.Safe) string {
 		return MeanUnsafe
 	}
 	return MeanUnknown
+}
+
+// WithNoise adds the standard deviation of the noise of the data, which does not depend on the weights:
+// variances add up.
+func (m *Mean) WithNoise(noise property.Decimal) {
+	square := arith.Of(noise.Lo, noise.Hi).Square()
+	for i := range m.DeviationLower {
+		total := arith.Of(m.DeviationLower[i], m.DeviationUpper[i]).Square().Plus(square).Sqrt()
+		// A little is kept, as decimals are rounded.
+		m.TotalLower = append(m.TotalLower, max(0, total.Lo*(1-0x1p-40)))
+		m.TotalUpper = append(m.TotalUpper, total.Hi*(1+0x1p-40))
+	}
 }
 
 // HoldsOn says that S holds for all outputs between these bounds.

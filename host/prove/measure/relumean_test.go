@@ -17,6 +17,21 @@ func TestReLUMean(t *testing.T) {
 		if lo > exact+off || hi < exact-off || lo > hi || hi-lo > 100*off {
 			t.Errorf("mean %v, sd %v: [%v, %v], it is %v", mean, sd, lo, hi, exact)
 		}
+		square := mean*exact + sd*sd*approxQ(-mean/sd)
+		scale := 1e-12 * (mean*mean + sd*sd)
+		if lo, hi := ReLUSquareDown(mean, sd), ReLUSquareUp(mean, sd); lo > square+scale/100 || hi < square-scale/100 || lo > hi || hi-lo > scale {
+			t.Errorf("mean %v, sd %v: the square is in [%v, %v], it is %v", mean, sd, lo, hi, square)
+		}
+		v := square - exact*exact
+		if lo, hi := ReLUVarianceDown(mean, sd), ReLUVarianceUp(mean, sd); lo > v+scale/100 || hi < v-scale/100 || lo > hi || hi-lo > 4*scale {
+			t.Errorf("mean %v, sd %v: the variance is in [%v, %v], it is %v", mean, sd, lo, hi, v)
+		}
+		more, wider := math.Exp(r.NormFloat64()), 1+r.Float64()
+		for _, of := range [][2]float64{{mean + more, sd}, {mean, sd * wider}} { // of which those above are lower bounds
+			if ReLUVarianceDown(mean, sd) > ReLUVarianceUp(of[0], of[1]) {
+				t.Errorf("mean %v, sd %v: the variance falls to mean %v, sd %v", mean, sd, of[0], of[1])
+			}
+		}
 		if abs := 2*exact - mean; AbsMeanDown(mean, sd) > abs+2*off || AbsMeanDown(mean, sd) < math.Abs(mean) {
 			t.Errorf("mean %v, sd %v: E|W| from %v on, it is %v", mean, sd, AbsMeanDown(mean, sd), abs)
 		}
@@ -25,6 +40,9 @@ func TestReLUMean(t *testing.T) {
 	for _, c := range [][2]float64{{nan, 1}, {inf, 1}, {1, nan}, {1, inf}, {-inf, 1}} {
 		if lo, hi := ReLUMeanDown(c[0], c[1]), ReLUMeanUp(c[0], c[1]); lo > 1 || hi < inf {
 			t.Errorf("%v: [%v, %v]", c, lo, hi)
+		}
+		if lo, hi := ReLUVarianceDown(c[0], c[1]), ReLUVarianceUp(c[0], c[1]); lo > 0 || hi < inf {
+			t.Errorf("%v: the variance is in [%v, %v]", c, lo, hi)
 		}
 	}
 	if lo, hi := ReLUMeanDown(-2, 0), ReLUMeanUp(-2, 0); lo != 0 || hi > 1e-300 {

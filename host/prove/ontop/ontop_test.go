@@ -168,6 +168,12 @@ func TestRow(t *testing.T) {
 		if z > 1e-6 && z < 30 && (tail < measure.TailDown(z*(1+1e-12)) || tail > measure.TailUp(z*(1-1e-6))) || z < -1e-6 && tail != 1 {
 			t.Errorf("%d: tail %v at z = %v, want %v", i, tail, z, measure.TailUp(z))
 		}
+		law := known.Law(cell)
+		for k := 1; k < len(law.Above); k += 21 {
+			if below := measure.TailDown(law.Step * float64(k) / math.Sqrt(variance) * (1 + 1e-9)); law.Above[k] < below || law.Above[k] > below*(1+1e-6)+1e-15 || math.Abs(law.Top-mean) > 1e-9*(1+math.Abs(mean)) {
+				t.Errorf("%d: %v deviations below %v: %v, it is %v below %v", i, law.Step*float64(k)/math.Sqrt(variance), law.Top, law.Above[k], below, mean)
+			}
+		}
 		if z < -1e-6 && z > -30 && (met < 1-measure.TailUp(-z*(1-1e-12)) || met > 1-measure.TailDown(-z*(1+1e-6))+1e-12) {
 			t.Errorf("%d: tail %v at a point at z = %v, want %v", i, met, z, 1-measure.TailUp(-z))
 		}

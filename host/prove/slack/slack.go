@@ -91,6 +91,27 @@ func Mean(lo, hi float64, byLines bool) (float64, float64) {
 	return math.Nextafter(lo-kept, math.Inf(-1)), math.Nextafter(hi+kept, math.Inf(1))
 }
 
+// Deviation is what to claim of the root of a variance between two bounds, of a number whose square is at most
+// size on average: what is left of differences is off by roundings of that size.
+func Deviation(varLo, varHi, size float64) (float64, float64) {
+	kept := size * 0x1p-40
+	hi := math.Nextafter(math.Sqrt(varHi+varHi*0x1p-30+kept), math.Inf(1))
+	if !(hi <= math.MaxFloat64) {
+		return 0, math.Inf(1)
+	}
+	return max(0, math.Nextafter(math.Sqrt(max(0, varLo-varLo*0x1p-30-kept)), 0)), hi
+}
+
+// DeviationOfSet is what to claim of a deviation between two bounds, of numbers that were bounded by lines
+// and are as large as size on average.
+func DeviationOfSet(lo, hi, size float64) (float64, float64) {
+	kept := size*0x1p-30 + (hi-lo)*0x1p-10 + hi*0x1p-30
+	if !(kept <= math.MaxFloat64) {
+		return 0, math.Inf(1)
+	}
+	return max(0, math.Nextafter(lo-kept, math.Inf(-1))), math.Nextafter(hi+kept, math.Inf(1))
+}
+
 // FormUp is what to claim of the largest value of a quadratic form over a box, where a dual shows
 // formUp >= 0: check looks for a dual of its own, which was found to be up to a thousandth worse.
 func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.Inf(1)) }

@@ -25,7 +25,7 @@ var Table = []Field{
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
 	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
-		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, " +
+		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, `--noise`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
@@ -68,10 +68,14 @@ var Table = []Field{
 	{Name: "decision.rival_gap", Type: "number, omitted", Class: Proved},
 	{Name: "decision.action", Type: "integer, omitted", Class: Compared},
 	{Name: "output_mean", Type: "object, omitted", Class: Compared, Doc: "`--target mean`: bounds of the mean of each output over the posterior ([decisions.md](decisions.md)): for all x of T, `lower` <= E f_i(x) <= `upper`, a number for " +
-		"each output. Its `verdict` is `mean_safe` if the property's box holds all that, `mean_unsafe` if the mean is surely outside of it at the witness of the proof, else `unknown`. Omitted where some mean is not bounded"},
+		"each output. Its `verdict` is `mean_safe` if the property's box holds all that, `mean_unsafe` if the mean is surely outside of it at the witness of the proof, else `unknown`. `sd_lower` and `sd_upper` bound the standard deviation of f_i(x) over the posterior, and `total_sd_lower` and `total_sd_upper`, with `--noise`, that of the predictive. Omitted where some mean or deviation is not bounded"},
 	{Name: "output_mean.verdict", Type: "string", Class: Compared},
 	{Name: "output_mean.lower", Type: "numbers", Class: Proved},
 	{Name: "output_mean.upper", Type: "numbers", Class: Proved},
+	{Name: "output_mean.sd_lower", Type: "numbers", Class: Proved},
+	{Name: "output_mean.sd_upper", Type: "numbers", Class: Proved},
+	{Name: "output_mean.total_sd_lower", Type: "numbers, omitted", Class: Proved},
+	{Name: "output_mean.total_sd_upper", Type: "numbers, omitted", Class: Proved},
 	{Name: "statistical", Type: "object, omitted", Class: Compared, Doc: "how many `samples` were drawn, how many of them were proved `safe` and `unsafe`, `confidence`, `lower`, `upper`, and a `statement` " +
 		"which says that it is no certificate"},
 	{Name: "statistical.samples", Type: "integer", Class: Compared},
