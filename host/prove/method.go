@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/chernoff"
 	"psafe/host/prove/confine"
 )
 
@@ -27,6 +28,8 @@ const (
 	NeuronSum
 	// Phases decides, on one event that confines the noise of neurons, all networks at once.
 	Phases
+	// Chernoff bounds rows at points by exact moments of ReLU neurons.
+	Chernoff
 	// Finite decides every network of a posterior that is a finite set of them.
 	Finite
 	// Statistical decides drawn networks: a statement with a confidence.
@@ -36,7 +39,7 @@ const (
 )
 
 // methodWords are their words, for command lines.
-var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "phases", "finite", "statistical"}
+var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "phases", "chernoff", "finite", "statistical"}
 
 // MethodWords are the words of all of them, in the order of messages.
 func MethodWords() []string { return slices.Clone(methodWords[:]) }
@@ -153,6 +156,7 @@ func init() {
 		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
 		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside}},
+		Chernoff:    {{fits: chernoff.Fits, run: groups{byMoments, groupOfOne}, uppers: beside, drawn: beside}},
 		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
 		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
 	}
