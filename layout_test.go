@@ -86,13 +86,17 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/phases",
 		"psafe/host/prove/slack", "psafe/host/read/property",
 	},
+	"psafe/host/prove/chernoff": {
+		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/internal/fault", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
+		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {
@@ -113,8 +117,11 @@ var mayImport = map[string][]string{
 	"psafe/host/check/sums": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
+	"psafe/host/check/moments": {
+		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+	},
 	"psafe/host/check": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/record/fields": {},

@@ -109,6 +109,7 @@ var lowers = map[string]func(context.Context, *question) (chance, error){
 	"clbp":      byNoise,
 	"neuronsum": bySums,
 	"phases":    byPhasesOrLeaves,
+	"chernoff":  byMoments,
 	"samples":   byNetworks,
 }
 
@@ -151,6 +152,7 @@ func (q *question) enough(fail float64) bool { return q.claimed(complement(fail)
 var uppers = map[string]func(context.Context, *question) (float64, error){
 	"clbp":      upperByNoise,
 	"neuronsum": upperBySums,
+	"chernoff":  upperByMoments,
 	"samples":   upperByNetworks,
 }
 

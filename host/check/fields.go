@@ -40,7 +40,7 @@ func (r *record) sizes() error {
 }
 
 // methodWords are the values of the field method.
-var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "phases", "samples", "statistical"}
+var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "phases", "chernoff", "samples", "statistical"}
 
 // boxed says that the method is about weight boxes, cut that it cuts T.
 func (r *record) boxed() bool { return r.Method == "ibp" || r.Method == "lbp" }
@@ -68,7 +68,7 @@ func (r *record) consistentMethod() error {
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
 	case r.cut() != (r.Cells > 0):
 		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
-	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" || !(r.Tau > 0 && r.Tau < 1)):
+	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" && r.Method != "chernoff" || !(r.Tau > 0 && r.Tau < 1)):
 		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
 	case r.Method == "statistical" && r.Statistical == nil:
 		return errors.New("statistical: it is missing")
@@ -95,9 +95,10 @@ func (r *record) consistentProof() error {
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
 		{"chains", p.Chains != nil, false}, // this program does not know them
-		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases")},
+		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases" || r.Method == "chernoff")},
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
 		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
+		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},
 		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
@@ -179,7 +180,7 @@ func (q *question) fits() error {
 		return err
 	}
 	boxes := len(q.task.T)
-	if q.boxed() || q.cut() || q.Method == "phases" {
+	if q.boxed() || q.cut() || q.Method == "phases" || q.Method == "chernoff" {
 		err := q.post.RequireIndependent()
 		if q.Method == "clbp" {
 			err = q.post.RequireRows()

@@ -137,7 +137,7 @@ func (r *record) byMethod(asked string) bool {
 	if asked != "auto" {
 		return asked == r.Method
 	}
-	return r.Method == "clbp" || r.claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "lbp")
+	return r.Method == "clbp" || r.claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "chernoff" || r.Method == "lbp")
 }
 
 // cutsOf are how many of a tree's nodes are none of its leaves.

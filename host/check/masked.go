@@ -228,27 +228,11 @@ func (p *maskPass) tails(s *property.Safe) (tails []float64, budget float64) {
 // cellFailUp bounds the probability that the network leaves S in the cell.
 func (p *maskPass) cellFailUp(s *property.Safe) float64 {
 	tails, budget := p.tails(s)
-	least := 1.0
-	for _, all := range s.Any {
-		fails := []float64{budget}
-		for _, r := range all {
-			fails = append(fails, tails[r])
-		}
-		least = min(least, totalUp(fails))
-	}
-	return least
+	return impliedUp(s, tails, budget)
 }
 
 // holdsUp bounds the probability that S holds at some one point of the cell, given S with its rows negated.
 func (p *maskPass) holdsUp(negated *property.Safe) float64 {
 	tails, budget := p.tails(negated)
-	holds := []float64{budget}
-	for _, all := range negated.Any {
-		least := 1.0
-		for _, r := range all {
-			least = min(least, tails[r])
-		}
-		holds = append(holds, least)
-	}
-	return totalUp(holds)
+	return refutedUp(negated, tails, budget)
 }

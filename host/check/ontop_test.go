@@ -231,15 +231,11 @@ func TestFormUp(t *testing.T) {
 func TestTopLaw(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 24))
 	const draws = 1000
-	dropped := 0
 	for i := range 24 {
 		post := sumtest.RandomOnTop(rng, activations[0], 0.4, 2, 5, 2)
 		n, err := newNoisy(post)
 		if err != nil || n.top == nil {
 			t.Fatal(err)
-		}
-		if n.top.rate > 0 {
-			dropped++
 		}
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
 		law := n.newTopPass(property.Box{Lo: x, Hi: x}, 0).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
@@ -265,8 +261,5 @@ func TestTopLaw(t *testing.T) {
 				t.Errorf("%d %s: %v below %v, drawn are %v", i, post.Describe(), law.below[k], law.at[k], below)
 			}
 		}
-	}
-	if dropped < 2 {
-		t.Errorf("%d with dropout", dropped)
 	}
 }

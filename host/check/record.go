@@ -98,8 +98,8 @@ type record struct {
 	Checksum string `json:"checksum"`
 }
 
-// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Networks and Upper
-// are read where they are needed (strictly).
+// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
+// Upper are read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`
 	Grids    [][][]float64   `json:"grids,omitempty"`
@@ -109,6 +109,7 @@ type proof struct {
 	Tau      []float64       `json:"tau,omitempty"`
 	Phases   json.RawMessage `json:"phases,omitempty"`
 	Leaves   json.RawMessage `json:"leaves,omitempty"`
+	Chernoff json.RawMessage `json:"chernoff,omitempty"`
 	Mixtures [][]float64     `json:"mixtures,omitempty"`
 	Boxes    []int           `json:"boxes,omitempty"`
 	Cuts     [][]float64     `json:"cuts,omitempty"`

@@ -130,6 +130,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	ball.Tasks.Points.Norm = "2"
 	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
 	leaves.Tasks.Points.Index = new("2")
+	moments := images("glyphs-64-32-10.npz", 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float32)
+	moments.Posterior.Factor = "20"
 	either := mixedJobs(t)["clbp float32"]
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
@@ -148,7 +150,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true, Decision: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", "argmax_is:0", certify.Method{By: new(prove.Finite), Decision: true, Cells: new(4)}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
-		stopped, limited, radii, ball, either, leaves,
+		stopped, limited, radii, ball, either, leaves, moments,
 	} {
 		runs = append(runs, written(t, j))
 	}

@@ -10,9 +10,10 @@ import (
 
 // upperProof is how a record says that P_safe was bounded from above: by a method, at a witness.
 type upperProof struct {
-	Method  string       `json:"method"`
-	Witness witnessProof `json:"witness"`
-	Tau     float64      `json:"tau,omitempty"`
+	Method  string        `json:"method"`
+	Witness witnessProof  `json:"witness"`
+	Tau     float64       `json:"tau,omitempty"`
+	Rows    []chernoffRow `json:"rows,omitempty"`
 }
 
 // upper is the field upper.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/prove/chernoff"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/confine"
@@ -58,7 +59,7 @@ func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Ta
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	rungs := append(rest, rungsOf(e, &cfg)...)
+	rungs := slices.Concat(rest, momentRungs(e), rungsOf(e, &cfg))
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
@@ -84,6 +85,14 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 	whole.Cells = 1
 	best, err = method(within, e, whole, tasks)
 	return best, []rung{{certify: method, enough: 1 - clbp.Enough, share: shareOfCells}}, err
+}
+
+// momentRungs are exact moments, which take up to a second where a box of T is a point, and else nothing.
+func momentRungs(e *engine.Engine) []rung {
+	if chernoff.Fits(e.Posterior) != nil {
+		return nil
+	}
+	return []rung{{certify: byMoments, enough: content, share: shareOfRung}}
 }
 
 // rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes

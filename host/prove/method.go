@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/chernoff"
 	"psafe/host/prove/confine"
 	"psafe/host/read/property"
 )
@@ -29,6 +30,8 @@ const (
 	NeuronSum
 	// Phases decides, on one event that confines the noise of neurons, all networks at once.
 	Phases
+	// Chernoff bounds rows at points by exact moments of ReLU neurons.
+	Chernoff
 	// Finite decides every network of a posterior that is a finite set of them.
 	Finite
 	// Statistical decides drawn networks: a statement with a confidence.
@@ -38,7 +41,7 @@ const (
 )
 
 // methodWords are their words, for command lines.
-var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "phases", "finite", "statistical"}
+var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "phases", "chernoff", "finite", "statistical"}
 
 // MethodWords are the words of all of them, in the order of messages.
 func MethodWords() []string { return slices.Clone(methodWords[:]) }
@@ -168,6 +171,7 @@ func init() {
 		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside, balls: ballsToo}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
 		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
+		Chernoff:    {{fits: chernoff.Fits, run: groups{byMoments, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
 		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside, balls: boxesAlone}},
 		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside, balls: boxesAlone}},
 	}

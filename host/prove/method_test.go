@@ -94,7 +94,7 @@ func TestMethodWords(t *testing.T) {
 	if _, err := ParseBoxes("round"); err == nil || err.Error() != `"round" is none of centred, drawn` {
 		t.Error(err)
 	}
-	if _, err := ParseMethod(""); err == nil || err.Error() != `"" is none of auto, ibp, lbp, clbp, neuronsum, phases, finite, statistical` {
+	if _, err := ParseMethod(""); err == nil || err.Error() != `"" is none of auto, ibp, lbp, clbp, neuronsum, phases, chernoff, finite, statistical` {
 		t.Error(err)
 	}
 }
@@ -104,7 +104,7 @@ func TestMethodWords(t *testing.T) {
 func TestUnknownMethod(t *testing.T) {
 	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
 	for want, cfg := range map[string]Config{
-		"method(-1) is none of the 8 methods": {Method: -1}, "method(8) is none of": {Method: methodCount}, "method(99) is none of": {Method: 99},
+		"method(-1) is none of the 9 methods": {Method: -1}, "method(9) is none of": {Method: methodCount}, "method(99) is none of": {Method: 99},
 		"boxes(-1) are none of the 2 kinds": {Method: IBP, Boxes: -1}, "boxes(2) are none of": {Method: LBP, Boxes: boxesCount},
 		"boxes drawn are not for method auto": {Boxes: Drawn}, "boxes drawn are not for method clbp": {Method: CLBP, Boxes: Drawn},
 	} {

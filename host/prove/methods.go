@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"psafe/host/prove/boxes"
+	"psafe/host/prove/chernoff"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/confine"
@@ -51,6 +52,11 @@ func byConfinement(ctx context.Context, e *engine.Engine, cfg Config, tasks []pr
 // byLeaves adds up tails over the leaves of trees of phases.
 func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Known: cfg.known, Decided: cfg.Decided}, tasks)
+}
+
+// byMoments bounds points by exact moments.
+func byMoments(ctx context.Context, e *engine.Engine, _ Config, tasks []property.Task) ([]*claim.Result, error) {
+	return chernoff.Certify(ctx, e, tasks)
 }
 
 // byDraws decides drawn networks.

@@ -2,6 +2,8 @@ package prove
 
 import (
 	"context"
+
+	"psafe/host/prove/chernoff"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
@@ -16,11 +18,15 @@ func uppers(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.
 		return nil
 	}
 	err := ctx.Err()
+	var at []clbp.Attacked
 	if err == nil {
-		err = clbp.Uppers(ctx, e, results)
+		at, err = clbp.Uppers(ctx, e, results)
 	}
 	if err == nil && e.Posterior.Independent() {
 		err = upperBySums(ctx, e, results)
+	}
+	if err == nil && chernoff.Fits(e.Posterior) == nil {
+		err = chernoff.Uppers(ctx, e, at, results)
 	}
 	if e.Cut(ctx, err) {
 		return nil

@@ -201,11 +201,11 @@ func (d *diagnosis) method() prove.Method {
 func (d *diagnosis) otherMethod() (word string, p float64) {
 	asked := d.r.cfg.Method
 	switch asked {
-	case prove.IBP, prove.LBP, prove.NeuronSum, prove.CLBP, prove.Phases:
+	case prove.IBP, prove.LBP, prove.NeuronSum, prove.CLBP, prove.Phases, prove.Chernoff:
 	default:
 		return "", 0
 	}
-	for _, m := range []prove.Method{prove.CLBP, prove.Phases} {
+	for _, m := range []prove.Method{prove.CLBP, prove.Phases, prove.Chernoff} {
 		if m == asked {
 			continue
 		}

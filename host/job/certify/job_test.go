@@ -117,8 +117,8 @@ func TestErrors(t *testing.T) {
 		"--posterior is missing": func(j *Job) { j.Posterior.Path = "" },
 		"--require 2 is no":      func(j *Job) { j.Require = "2" },
 		"--gamma is for weight":  func(j *Job) { j.Method = Method{By: new(prove.CLBP), Gamma: new(1.0)} },
-		`--method "method(99)" is none of auto, ibp, lbp, clbp, neuronsum, phases, finite, statistical`: func(j *Job) { j.Method.By = new(prove.Method(99)) },
-		`--boxes "boxes(9)" is none of centred, drawn`:                                                  func(j *Job) { j.Method.Boxes = new(prove.Boxes(9)) },
+		`--method "method(99)" is none of auto, ibp, lbp, clbp, neuronsum, phases, chernoff, finite, statistical`: func(j *Job) { j.Method.By = new(prove.Method(99)) },
+		`--boxes "boxes(9)" is none of centred, drawn`:                                                            func(j *Job) { j.Method.Boxes = new(prove.Boxes(9)) },
 		"is not a property": func(j *Job) { j.Tasks.Points.Property = "" },
 	} {
 		j := digits()

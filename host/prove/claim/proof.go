@@ -35,6 +35,8 @@ type Proof struct {
 	// Leaves are, for each box of T, the trees of phases of the rows of S, the tails of whose leaves were
 	// added up.
 	Leaves []*phases.LeafSum `json:"leaves,omitempty"`
+	// Chernoff are, for each box of T, the moments of the rows of S, where they were bounded by those.
+	Chernoff []*ChernoffProof `json:"chernoff,omitempty"`
 	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of
 	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
 	// none was.
@@ -63,12 +65,13 @@ type NetworkProof struct {
 	Witness *Witness `json:"witness,omitempty"`
 }
 
-// UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, or by
-// "neuronsum", at Witness.
+// UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, by "chernoff", with
+// that budget and the moments of the negated rows, or by "neuronsum", at Witness.
 type UpperProof struct {
-	Method  string  `json:"method"`
-	Witness Witness `json:"witness"`
-	Tau     float64 `json:"tau,omitempty"`
+	Method  string        `json:"method"`
+	Witness Witness       `json:"witness"`
+	Tau     float64       `json:"tau,omitempty"`
+	Rows    []ChernoffRow `json:"rows,omitempty"`
 }
 
 // Witness is a point near which the property is shown to fail: box Box of T, and the point

@@ -16,29 +16,31 @@ import (
 // known that cannot be: with the mean weights no row fails by more than its bound, so that all
 // tails of some alternative are 1. Of those the first is bounded once all the same, because a
 // device that proves S and its opposite is found by it, unless it lies of later tasks alone.
-func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
+//
+// The points are returned, for other bounds there.
+func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]Attacked, error) {
 	var cells, probes []*cell
 	owner := map[*cell]*claim.Result{}
 	at, err := witnesses(ctx, e, results)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shown := map[*cell]claim.Witness{}
 	for i, w := range at {
-		if w.box.Lo == nil {
+		if w.Box.Lo == nil {
 			continue
 		}
-		c := &cell{task: decide.Negated(results[i].Task), box: w.box, fail: 1, dual: true}
-		owner[c], shown[c] = results[i], w.point
+		c := &cell{task: decide.Negated(results[i].Task), box: w.Box, fail: 1, dual: true}
+		owner[c], shown[c] = results[i], w.Point
 		switch {
-		case !(w.marginApprox > 0) || e.OnTop() != nil || e.Masked() != nil:
+		case !(w.MarginApprox > 0) || e.OnTop() != nil || e.Masked() != nil:
 			cells = append(cells, c)
 		case probes == nil:
 			probes = []*cell{c}
 		}
 	}
 	if err := e.PrepareNoise(); err != nil {
-		return err
+		return nil, err
 	}
 	m := method{e: e}
 	err = m.judgeAt(ctx, probes, m.firstTau())
@@ -46,7 +48,7 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) erro
 		err = m.judge(ctx, cells)
 	}
 	if err != nil && !e.Cut(ctx, err) {
-		return err
+		return nil, err
 	}
 	for _, c := range append(cells, probes...) {
 		// c.fail bounds Prob(S holds at the point) from above.
@@ -56,15 +58,15 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) erro
 		}
 		owner[c].ShowUnsafe(unsafe, claim.UpperProof{Method: "clbp", Witness: shown[c], Tau: c.tau})
 	}
-	return nil
+	return at, nil
 }
 
-// attacked is the worst point of T that is known, its witness box, if it has one, and the mean
+// Attacked is the worst point of T that is known, its witness box, if it has one, and the mean
 // network's margin there.
-type attacked struct {
-	point        claim.Witness
-	box          property.Box
-	marginApprox float64
+type Attacked struct {
+	Point        claim.Witness
+	Box          property.Box
+	MarginApprox float64
 }
 
 // almostOne is above what p_lower an upper bound could say next to nothing.
@@ -72,12 +74,12 @@ const almostOne = 1 - 1e-6
 
 // witnesses attacks the mean network in every box of T, on all cores: with restarts where p_lower
 // leaves something to find.
-func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]attacked, error) {
+func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]Attacked, error) {
 	net, mean := e.Normal.Network(), e.Normal.Mean()
-	at := make([]attacked, len(results))
+	at := make([]Attacked, len(results))
 	err := fault.OnCores(ctx, len(results), func(i int) {
 		w := &at[i]
-		w.point, w.box, w.marginApprox = decide.Witness(ctx, net, mean, results[i].Task, true, results[i].Lower() <= almostOne)
+		w.Point, w.Box, w.MarginApprox = decide.Witness(ctx, net, mean, results[i].Task, true, results[i].Lower() <= almostOne)
 	})
 	return at, err
 }

@@ -28,7 +28,7 @@ func bounded(t *testing.T, dev bound.Device, post *posterior.Posterior, tasks []
 	list, err := Certify(t.Context(), e, 0, tasks)
 	between()
 	if err == nil {
-		err = Uppers(t.Context(), e, list)
+		_, err = Uppers(t.Context(), e, list)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -55,13 +55,13 @@ func TestUpperWhereUnsafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, w := range at {
-			c := &cell{task: decide.Negated(&tasks[i]), box: w.box, fail: 1, dual: true}
+			c := &cell{task: decide.Negated(&tasks[i]), box: w.Box, fail: 1, dual: true}
 			counted.merged = 0
 			if err := (method{e: e}).judge(t.Context(), []*cell{c}); err != nil {
 				t.Fatal(err)
 			}
 			switch {
-			case w.marginApprox > 0:
+			case w.MarginApprox > 0:
 				safe++
 			case c.fail < 0.5:
 				unsafe++
@@ -69,8 +69,8 @@ func TestUpperWhereUnsafe(t *testing.T) {
 			default:
 				needed += counted.merged
 			}
-			if up := list[i].Upper(); w.marginApprox > 0 && c.fail < 1 || up < c.fail-1e-12 || up > c.fail+1e-12 {
-				t.Errorf("deviation %v, task %d: p_upper %v, %v if it is looked for; the mean network's margin is %v", sd, i, up, c.fail, w.marginApprox)
+			if up := list[i].Upper(); w.MarginApprox > 0 && c.fail < 1 || up < c.fail-1e-12 || up > c.fail+1e-12 {
+				t.Errorf("deviation %v, task %d: p_upper %v, %v if it is looked for; the mean network's margin is %v", sd, i, up, c.fail, w.MarginApprox)
 			}
 		}
 		if all > needed {
@@ -101,7 +101,7 @@ func TestLiarWhereSafe(t *testing.T) {
 	post, tasks := provetest.Deep(3, 0.003, 1)
 	e, list := bounded(t, lifting{fallback.New(bound.Float32)}, post, tasks, func() {})
 	at, err := witnesses(t.Context(), e, list)
-	if err != nil || !(at[0].marginApprox > 0) {
+	if err != nil || !(at[0].MarginApprox > 0) {
 		t.Fatalf("%+v, %v", at, err)
 	}
 	if r := list[0]; r.Lower() <= r.Upper() {
@@ -140,8 +140,8 @@ func TestRestarts(t *testing.T) {
 			if p > almostOne {
 				want = margins[0]
 			}
-			if w.marginApprox != want {
-				t.Errorf("p_lower %v: margin %v, want %v of %v without and with restarts", p, w.marginApprox, want, margins)
+			if w.MarginApprox != want {
+				t.Errorf("p_lower %v: margin %v, want %v of %v without and with restarts", p, w.MarginApprox, want, margins)
 			}
 		}
 	}

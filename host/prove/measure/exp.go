@@ -213,3 +213,11 @@ func Log10Up(logP float64) float64 {
 	}
 	return -Log10Down(-logP)
 }
+
+// LogUp returns an upper bound of ln x for a finite x > 0, -Inf for 0 and +Inf for what is neither.
+func LogUp(x float64) float64 {
+	if !(x >= 0 && x <= math.MaxFloat64) {
+		return math.Inf(1)
+	}
+	return logUp(x)
+}

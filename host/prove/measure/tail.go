@@ -23,6 +23,9 @@ const (
 	// together with y u, of convergent. See there.
 	centralErr    = 28 * unit
 	convergentErr = 124 * unit
+	// millsErr bounds the relative error of mills, and millsEnd is up to where it is evaluated.
+	millsErr = 112 * unit
+	millsEnd = 0x1p20
 )
 
 // seriesShort and seriesLong hold 1/(2i+1)!!, rounded to nearest, for
@@ -160,6 +163,15 @@ func centralUp(z float64) float64 {
 // factor z, the quotient and two products 5u. Together 117u + y u, and the
 // second-order terms, below (120u + 800u)^2, are far below u.
 func convergent(z float64, parity int) (m, y float64, k int) {
+	y = 0.5 * (z * z)
+	m, k = expNeg(y)
+	return m * invSqrt2Pi * mills(z, parity), y, k
+}
+
+// mills evaluates K_N(z), a bound of Mills' ratio Q(z)/phi(z), for seriesEnd <= z <= millsEnd, with a
+// relative error below millsErr - 2u; parity as in convergent, whose proof is of this, too: 104u for the
+// polynomials, whose degree and coefficients do not depend on z, 2u for the factor z and the quotient.
+func mills(z float64, parity int) float64 {
 	tier := 0
 	for tier < len(tierEnd) && z >= tierEnd[tier] {
 		tier++
@@ -177,9 +189,16 @@ func convergent(z float64, parity int) (m, y float64, k int) {
 	} else {
 		a *= z // A_N = z a(x), B_N = b(x)
 	}
-	y = 0.5 * x
-	m, k = expNeg(y)
-	return m * invSqrt2Pi * (a / b), y, k
+	return a / b
+}
+
+// millsUp returns an upper bound of Q(z)/phi(z), which is less than 1/z, for z >= seriesEnd. Relative
+// looseness below 2e-13.
+func millsUp(z float64) float64 {
+	if z > millsEnd {
+		return up(1 / z)
+	}
+	return up(mills(z, 0) * (1 + millsErr))
 }
 
 // seriesCoefficients returns 1/(2i+1)!!, i = 0..degree, rounded to nearest.

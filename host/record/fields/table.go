@@ -28,7 +28,7 @@ var Table = []Field{
 		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, `--noise`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
-	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
+	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases`, `chernoff` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
 		"best method, or the first one tried if nothing was proved"},
 	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled` (`--boxes drawn`)"},
 	{Name: "gamma", Type: "number or list, omitted", Class: Certificate, Doc: "weight boxes: half-width in standard deviations, a list by layer if layers differ; absent if no box verified"},
@@ -36,7 +36,7 @@ var Table = []Field{
 	{Name: "boxes_tried", Type: "integer, omitted", Class: Said, Doc: "weight boxes propagated"},
 	{Name: "safe_boxes", Type: "integer, omitted", Class: Compared, Doc: "verified weight boxes that p_lower counts or was chosen from"},
 	{Name: "cells", Type: "integer, omitted", Class: Compared, Doc: "into how many cells T was cut"},
-	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp, phases: the largest failure budget of a hidden bound that p_lower rests on"},
+	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp, phases, chernoff: the largest failure budget of a hidden bound that p_lower rests on"},
 	{Name: "networks", Type: "integer, omitted", Class: Question, Asked: true, Doc: "the posterior is a finite set of so many networks, two or more, whatever the method: P_safe is a share of these and speaks of no other network"},
 	{Name: "safe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved safe"},
 	{Name: "unsafe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved unsafe"},
@@ -128,11 +128,13 @@ var Table = []Field{
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
-	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T"},
+	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each box of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
+	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
+		"each with `rate` and `slopes`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
@@ -141,7 +143,7 @@ var Table = []Field{
 		"k) or 2k+1 (biases), followed by the lower part's tree and the upper part's"},
 	{Name: "proof.networks", Type: "objects", Class: Certificate, Doc: "a finite posterior: each `network` that was proved safe on cut `cells` or unsafe at a `witness`. Networks that are not listed are " +
 		"safe on the boxes of T, or undecided"},
-	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`) or neuronsum, at a `witness`"},
+	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`), chernoff (with `tau` and `rows`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
 		"`witness_tau`; no taus of a finite posterior. With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},

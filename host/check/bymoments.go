@@ -1,0 +1,111 @@
+package check
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"psafe/host/check/moments"
+)
+
+// What records say that exact moments show (docs/chernoff.md).
+
+// chernoffProof is what a record says of the rows of S on one box of T.
+type chernoffProof struct {
+	Rows []chernoffRow `json:"rows"`
+}
+
+// chernoffRow is a rate, and two little-endian float32 for each neuron of the second hidden layer.
+type chernoffRow struct {
+	Rate   float64 `json:"rate"`
+	Slopes []byte  `json:"slopes,omitempty"`
+}
+
+// momentRows are the rows of a proof.
+func momentRows(list []chernoffRow) ([]moments.Row, error) {
+	rows := make([]moments.Row, len(list))
+	for r, l := range list {
+		const size = 8
+		if len(l.Slopes)%size != 0 {
+			return nil, fmt.Errorf("row %d has %d bytes of slopes, each neuron has %d", r, len(l.Slopes), size)
+		}
+		rows[r].Rate = l.Rate
+		for of := range slices.Chunk(l.Slopes, size) {
+			slope := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(of[at:]))) }
+			p := moments.Plane{Mean: slope(0), Variance: slope(4)}
+			if !(math.Abs(p.Mean) <= math.MaxFloat32 && math.Abs(p.Variance) <= math.MaxFloat32) {
+				return nil, fmt.Errorf("row %d has slopes that are no numbers", r)
+			}
+			rows[r].Planes = append(rows[r].Planes, p)
+		}
+	}
+	return rows, nil
+}
+
+// byMoments proves a lower bound by exact moments: the failures of the boxes of T add up.
+func byMoments(ctx context.Context, q *question) (chance, error) {
+	c, err := moments.New(q.post)
+	if err != nil {
+		return chance{}, fmt.Errorf("posterior: %w", err)
+	}
+	var proofs []chernoffProof
+	if len(q.Proof.Chernoff) == 0 {
+		return chance{}, errors.New("proof: chernoff: it is missing")
+	}
+	if err := strictly(q.Proof.Chernoff, &proofs); err != nil {
+		return chance{}, fmt.Errorf("proof: chernoff: %w", err)
+	}
+	taus, err := tausOf(q.Proof.Tau, len(q.task.T))
+	switch {
+	case err != nil:
+		return chance{}, err
+	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
+		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
+	case len(proofs) != len(q.task.T):
+		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d boxes", len(proofs), len(q.task.T))
+	}
+	var fails []float64
+	for b, p := range proofs {
+		rows, err := momentRows(p.Rows)
+		if err == nil {
+			var fail float64
+			fail, err = c.FailUp(ctx, q.task.T[b], &q.task.S, taus[b], rows)
+			fails = append(fails, fail)
+		}
+		if err != nil {
+			return chance{}, fmt.Errorf("proof: chernoff: box %d: %w", b, err)
+		}
+	}
+	return complement(totalUp(fails)), nil
+}
+
+// upperByMoments proves an upper bound by exact moments at a witness.
+func upperByMoments(ctx context.Context, q *question) (float64, error) {
+	c, err := moments.New(q.post)
+	if err != nil {
+		return 1, fmt.Errorf("posterior: %w", err)
+	}
+	u, err := q.Proof.upper()
+	if err != nil {
+		return 1, err
+	}
+	at, tau, err := q.upperWitness()
+	if err != nil {
+		return 1, err
+	}
+	if taus, err := tausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
+		return 1, fmt.Errorf("proof: upper: tau is %v", tau)
+	}
+	rows, err := momentRows(u.Rows)
+	if err != nil {
+		return 1, fmt.Errorf("proof: upper: %w", err)
+	}
+	p, err := c.SafeUp(ctx, at, &q.task.S, tau, rows)
+	if err != nil {
+		return 1, fmt.Errorf("proof: upper: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,137 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/job/certify"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// momentRecords are lines of records by exact moments: of one and of two hidden layers, with lower and with upper bounds.
+func momentRecords(t *testing.T) (lower, upper [][]byte) {
+	t.Helper()
+	index := "2,5"
+	if testscale.Deep(t) {
+		index = "0:12"
+	}
+	for _, of := range []struct {
+		file string
+		sd   string
+	}{{"glyphs-64-24-24-10.npz", "10"}, {"glyphs-64-32-10.npz", "20"}} {
+		for _, label := range []string{"", "3"} {
+			j := images(of.file, 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float64)
+			j.Tasks.Points.Index, j.Posterior.Factor = &index, of.sd
+			if label != "" {
+				j.Tasks.Points.Label = label
+			}
+			for _, line := range written(t, j) {
+				if bytes.Contains(line, []byte(`"chernoff":[{`)) {
+					lower = append(lower, line)
+				}
+				if bytes.Contains(line, []byte(`"upper":{"method":"chernoff"`)) {
+					upper = append(upper, line)
+				}
+			}
+		}
+	}
+	return lower, upper
+}
+
+// TestCheckMoments: every record passes, and none passes that claims more, or whose proof is another's.
+func TestCheckMoments(t *testing.T) {
+	lower, upper := momentRecords(t)
+	if t.Logf("%d lower bounds, %d upper ones", len(lower), len(upper)); len(lower) < 3 || len(upper) < 2 {
+		t.Fatalf("only %d lower bounds and %d upper ones", len(lower), len(upper))
+	}
+	var c Checker
+	refused := func(what, says string, line []byte) {
+		t.Helper()
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), says) {
+			t.Errorf("%s: %v %v\n%.300s", what, err, v.Refused, line)
+		}
+	}
+	for _, line := range append(lower, upper...) {
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
+			t.Errorf("%v %v\n%s", err, v.Refused, line)
+		}
+	}
+	for i, line := range lower {
+		r, err := parseRecord(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused("a better bound", "p_lower", claiming(t, line, 1-(1-r.PLower.Lo)*0.95))
+		if i > 0 && !testscale.Deep(t) || !bytes.Contains(line, []byte(`"slopes"`)) {
+			continue // with one hidden layer there are no planes and no statements
+		}
+		// Four statements a neuron fail with twice the whole, one with half of it; the rows fail with less than the whole.
+		fail := 1 - r.PLower.Lo
+		more := fmt.Sprint(2 * fail / (4 * 24))
+		refused("statements that are not counted", "p_lower", claiming(t, changed(t, changed(t, line, `"tau":\[[^]]*\]`, `"tau":[`+more+`]`), `"tau":[^[,]*,`, `"tau":`+more+`,`), 1-1.8*fail))
+		refused("no proof", "chernoff", resealed(bytes.Replace(line, append([]byte(`"chernoff":`), r.Proof.Chernoff...), []byte(`"chernoff":[]`), 1)))
+		refused("another budget", "tau", changed(t, line, `"tau":\[[^]]*\]`, `"tau":[1e-13]`))
+		refused("a larger eps", "p_lower", resealed(bytes.Replace(line, []byte(`"eps":"0"`), []byte(`"eps":"0.01"`), 1)))
+		for what, of := range map[string]struct {
+			says   string
+			change func(p *chernoffProof)
+		}{
+			"a row less":     {"rows for", func(p *chernoffProof) { p.Rows = p.Rows[1:] }},
+			"a rate below 0": {"rate", func(p *chernoffProof) { p.Rows[0].Rate = -1 }},
+			"no rate":        {"p_lower", func(p *chernoffProof) { p.Rows[0].Rate = 0 }},
+			"another rate":   {"p_lower", func(p *chernoffProof) { p.Rows[0].Rate *= 3; p.Rows[1].Rate *= 3; p.Rows[2].Rate *= 3 }},
+			"a byte less":    {"bytes", func(p *chernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[1:] }},
+			"a neuron less":  {"planes", func(p *chernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[8:] }},
+			"slopes of NaN":  {"no numbers", func(p *chernoffProof) { copy(p.Rows[0].Slopes, "\xff\xff\xff\xff") }},
+			"slopes reversed": {"p_lower", func(p *chernoffProof) {
+				for _, r := range p.Rows {
+					for at := 3; at < len(r.Slopes); at += 4 {
+						r.Slopes[at] ^= 0x80
+					}
+				}
+			}},
+		} {
+			refused(what, of.says, withMoments(t, line, of.change))
+		}
+	}
+	for i, line := range upper {
+		r, err := parseRecord(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused("a better upper bound", "p_upper", changed(t, line, `"p_upper":[^,]*`, `"p_upper":`+property.DecimalUp(r.PUpper.Hi*0.95)))
+		if i > 0 && !testscale.Deep(t) {
+			continue
+		}
+		refused("no rows", "rows: ", changed(t, line, `"rows":\[[^]]*\]\}`, `"rows":[]}`))
+		if bytes.Contains(line, []byte(`"slopes"`)) { // else nothing is stated
+			refused("another budget above", "p_upper", changed(t, line, `("upper":.*"tau":)[^,]*,`, `${1}0.5,`))
+		}
+		refused("no budget", "tau", changed(t, line, `("upper":.*)"tau":[^,]*,`, `${1}`))
+	}
+}
+
+// withMoments is a line with another proof, and the checksum that fits.
+func withMoments(t *testing.T, line []byte, change func(p *chernoffProof)) []byte {
+	t.Helper()
+	r, err := parseRecord(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proofs []chernoffProof
+	if err := json.Unmarshal(r.Proof.Chernoff, &proofs); err != nil {
+		t.Fatal(err)
+	}
+	change(&proofs[0])
+	text, err := json.Marshal(proofs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resealed(bytes.Replace(line, r.Proof.Chernoff, text, 1))
+}

@@ -1,0 +1,166 @@
+package moments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// errGates: the sums here are over alternatives of rows.
+var errGates = errors.New("the safe set is a formula of rows, and moments are for alternatives of rows")
+
+// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x of a box), by how the rows of S were
+// bounded: of the alternative that fails least.
+func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, rows []Row) (float64, error) {
+	if len(s.Gates) > 0 {
+		return 1, errGates
+	}
+	a, tails, err := c.tails(ctx, box, s.Rows, tau, rows)
+	if err != nil {
+		return 1, err
+	}
+	least := 1.0
+	for _, all := range s.Any {
+		sum := a.failUp
+		for _, r := range all {
+			sum = arith.Up(sum + tails[r])
+		}
+		least = min(least, sum)
+	}
+	return least, nil
+}
+
+// SafeUp is an upper bound, at most 1, of Prob(f(x) in S) for each x of a box, by how the negated rows of S were bounded.
+func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, rows []Row) (float64, error) {
+	if len(s.Gates) > 0 {
+		return 1, errGates
+	}
+	negated := make([]property.Row, len(s.Rows))
+	for r := range negated {
+		negated[r] = s.Rows[r].Negated()
+	}
+	a, tails, err := c.tails(ctx, box, negated, tau, rows)
+	if err != nil {
+		return 1, err
+	}
+	sum := a.failUp
+	for _, all := range s.Any {
+		least := 1.0
+		for _, r := range all {
+			least = min(least, tails[r])
+		}
+		sum = arith.Up(sum + least)
+	}
+	return min(1, sum), nil
+}
+
+// tails bounds the probability of each row, and all statements: that it is <= 0 somewhere in the box.
+func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, tau float64, rows []Row) (*around, []float64, error) {
+	if err := c.fit(of, rows); err != nil {
+		return nil, nil, err
+	}
+	a, err := c.around(ctx, box, tau)
+	if err != nil {
+		return nil, nil, err
+	}
+	tails := make([]float64, len(rows))
+	err = fault.OnCores(ctx, len(rows), func(r int) {
+		tails[r] = 1
+		if rows[r].Rate > 0 {
+			tails[r] = expUp(a.tailLogUp(&of[r], rows[r]))
+		}
+	})
+	return a, tails, err
+}
+
+// fit compares sizes.
+func (c *Chain) fit(of []property.Row, rows []Row) error {
+	if len(rows) != len(of) {
+		return fmt.Errorf("%d rows for %d", len(rows), len(of))
+	}
+	planes := 0
+	if len(c.layers) == 3 {
+		planes = c.layers[1].Outputs()
+	}
+	for r, row := range rows {
+		if !(row.Rate >= 0 && row.Rate <= math.MaxFloat64) || row.Rate > 0 && len(row.Planes) != planes {
+			return fmt.Errorf("row %d has the rate %v and %d planes for %d neurons", r, row.Rate, len(row.Planes), planes)
+		}
+	}
+	return nil
+}
+
+// tailLogUp bounds the logarithm of E exp(-h row) on the statements, less what the row varies by (52).
+func (a *around) tailLogUp(row *property.Row, by Row) float64 {
+	last := &a.layers[len(a.layers)-1]
+	n, out := last.Inputs(), last.Outputs()
+	h := by.Rate
+	square := arith.Exactly(h).Square().Hi
+	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
+	var power, own arith.Sum // -h (constant) and the variance of biases
+	power.Add(-h, row.D)
+	for o := range out {
+		power.Plus(arith.Exactly(-h).Times(coefficient(o).Times(arith.Exactly(last.Bias.Mean[o]))).Hi)
+		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
+	}
+	power.Plus(arith.Up(square*own.Hi()) / 2)
+	e := exponent{make([]float64, n), make([]float64, n)}
+	for j := range n {
+		var mean, v, size arith.Sum
+		for o := range out {
+			at := j*out + o
+			mean.Plus(coefficient(o).Times(arith.Exactly(last.Weight.Mean[at])).Lo)
+			v.Plus(coefficient(o).Square().Times(variance(&last.Weight, at)).Hi)
+			size.Plus(arith.Up(coefficient(o).Size() * sizeUp(last, at)))
+		}
+		e.al[j], e.b[j] = arith.Down(h*mean.Lo()), arith.Up(square*v.Hi())
+		if a.reach != nil {
+			power.Add(h, arith.Up(size.Hi()*a.reach[j]))
+		}
+	}
+	if len(a.layers) == 3 {
+		var more float64
+		e, more = a.below(e, by.Planes)
+		power.Plus(more)
+	}
+	return arith.Up(power.Hi() + a.firstUp(e))
+}
+
+// below replaces the moment of the second hidden layer, given the first, by planes above it: an exponent of the
+// first layer's outputs, and a number.
+func (a *around) below(e exponent, planes []Plane) (exponent, float64) {
+	l := &a.layers[1]
+	n, out := l.Inputs(), l.Outputs()
+	var s arith.Sum
+	for i, p := range planes {
+		s.Plus(a.second[i].heightUp(e.al[i], e.b[i], p, fine/float64(out)))
+		s.Add(p.Mean, l.Bias.Mean[i])
+		s.Plus(arith.Exactly(p.Variance).Times(variance(&l.Bias, i)).Hi)
+	}
+	lower := exponent{make([]float64, n), make([]float64, n)}
+	for j := range n {
+		var mean, v arith.Sum
+		for i, p := range planes {
+			at := j*out + i
+			mean.Add(-p.Mean, l.Weight.Mean[at])
+			v.Add(p.Variance, weightEnd(l, at, p.Variance))
+		}
+		lower.al[j], lower.b[j] = mean.Lo(), 2*v.Hi()
+	}
+	return lower, s.Hi()
+}
+
+// weightEnd is the end of a weight's variance at which a multiple of it is largest.
+func weightEnd(l *posterior.Layer, at int, factor float64) float64 {
+	v := variance(&l.Weight, at)
+	if factor < 0 {
+		return v.Lo
+	}
+	return v.Hi
+}

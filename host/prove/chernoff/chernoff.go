@@ -1,0 +1,197 @@
+// Package chernoff bounds rows of a network at a point of T by Chernoff's bound, with exact moments of ReLU
+// neurons in the place of relaxations ((51) and (52), docs/chernoff.md): given the layer below, the neurons of
+// a layer are independent normal numbers at one x. Where the spread is large, a neuron's own noise costs
+// nothing then.
+//
+// It works on the host, in float64. Rates and planes are found by a search in ordinary arithmetic; every
+// bound holds, however they were chosen.
+package chernoff
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+const (
+	// firstTau is the failure budget of a statement that a row is first looked at with, leastTau and
+	// mostTau are between which another is chosen, so that statements fail with budgetShare of all.
+	firstTau, leastTau, mostTau = 1e-6, 1e-12, 1e-4
+	budgetShare                 = 1.0 / 128
+	// mostRadius is from which radius on a box is no point: what is bounded there is only its middle.
+	mostRadius = 0x1p-30
+	// mostRows is how many rows a safe set may have.
+	mostRows = 256
+)
+
+// Certify bounds each task whose boxes are points, or nearly so. Others are left at 0.
+func Certify(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
+	c := newChain(e.Normal)
+	results := make([]*claim.Result, len(tasks))
+	for i := range tasks {
+		results[i] = claim.NewResult(&tasks[i], Method)
+		if err := c.certify(ctx, results[i]); err != nil && !e.Cut(ctx, err) {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// Method is the word of records.
+const Method = "chernoff"
+
+// certify bounds a task: the failures of the boxes of T add up.
+func (c *chain) certify(ctx context.Context, r *claim.Result) error {
+	t, fail := r.Task, 0.0
+	if len(t.S.Rows) > mostRows || len(t.S.Any) == 0 || len(t.S.Gates) > 0 || !slices.ContainsFunc(t.T, nearlyPoint) {
+		return nil
+	}
+	var proofs []*claim.ChernoffProof
+	var taus []float64
+	for _, box := range t.T {
+		if !nearlyPoint(box) {
+			return nil
+		}
+		f, err := c.boxed(ctx, box, &t.S)
+		if err != nil || f == nil {
+			return err
+		}
+		if fail = arith.Up(fail + f.failUp); !(fail < 1) {
+			return nil
+		}
+		proofs, taus = append(proofs, &claim.ChernoffProof{Rows: f.rows}), append(taus, f.tau)
+	}
+	r.LogP = measure.LogComplementDown(slack.ChernoffUp(fail))
+	if r.Lower() > 0 {
+		r.Tau, r.Proof.Tau, r.Proof.Chernoff = slices.Max(taus), taus, proofs
+	}
+	return nil
+}
+
+// nearlyPoint says that what a row varies by over a box is next to nothing.
+func nearlyPoint(box property.Box) bool {
+	for j, lo := range box.Lo {
+		if !(box.Hi[j]-lo <= 2*mostRadius) {
+			return false
+		}
+	}
+	return true
+}
+
+// found is what is proved of a box.
+type found struct {
+	failUp, tau float64
+	rows        []claim.ChernoffRow
+}
+
+// guess is what the search makes of a row.
+type guess struct {
+	row    int
+	head   *head
+	log    float64 // about that of its tail
+	rate   float64
+	planes [][]slopes
+}
+
+// boxed bounds the probability that the network leaves S in a box; nil where nothing is shown.
+func (c *chain) boxed(ctx context.Context, box property.Box, s *property.Safe) (*found, error) {
+	heads := make([]*head, len(s.Rows))
+	for r := range s.Rows {
+		heads[r] = c.head(&s.Rows[r])
+	}
+	p, guesses, err := c.looked(ctx, box, heads, s.Any)
+	if err != nil || guesses == nil {
+		return nil, err
+	}
+	f := &found{failUp: p.budget, tau: p.tau, rows: make([]claim.ChernoffRow, len(s.Rows))}
+	tails, err := p.prove(ctx, guesses, f.rows)
+	for _, tail := range tails {
+		f.failUp = arith.Up(f.failUp + tail)
+	}
+	if err != nil || !(f.failUp < 1) {
+		return nil, err
+	}
+	return f, nil
+}
+
+// prove bounds the tails of rows that were looked at, on all cores, and says how.
+func (p *point) prove(ctx context.Context, guesses []guess, rows []claim.ChernoffRow) ([]float64, error) {
+	tails := make([]float64, len(guesses))
+	err := fault.OnCores(ctx, len(guesses), func(i int) {
+		g := &guesses[i]
+		tails[i] = measure.ExpUp(p.tailUp(g.head, g.rate, g.planes))
+		rows[g.row] = claim.ChernoffRow{Rate: g.rate}
+		for _, layer := range g.planes[1:] {
+			for _, by := range layer {
+				rows[g.row].AddSlopes(by.mean, by.variance)
+			}
+		}
+	})
+	return tails, err
+}
+
+// looked looks at the rows of all alternatives, and chooses one, and a tau. There is none where no alternative
+// seems to be bounded.
+func (c *chain) looked(ctx context.Context, box property.Box, heads []*head, any [][]int) (p *point, guesses []guess, err error) {
+	tau := firstTau
+	for try := range 2 {
+		next, err := c.newPoint(ctx, box, tau)
+		if err != nil || next == nil {
+			return p, guesses, err
+		}
+		of, err := next.guesses(ctx, heads)
+		if err != nil {
+			return nil, nil, err
+		}
+		least := 1.0
+		if guesses != nil {
+			least = failApprox(p, guesses)
+		}
+		for _, all := range any {
+			var these []guess
+			for _, r := range all {
+				these = append(these, of[r])
+			}
+			if fail := failApprox(next, these); fail < least {
+				p, guesses, least = next, these, fail
+			}
+		}
+		if try > 0 || guesses == nil || !(next.budget > 0) {
+			break
+		}
+		// The budget is in proportion to tau.
+		wanted := min(max(tau*budgetShare*least/next.budget, leastTau), mostTau)
+		if wanted > tau/4 && wanted < 4*tau {
+			break
+		}
+		tau = wanted
+	}
+	return p, guesses, nil
+}
+
+// failApprox is about what an alternative of these rows fails with.
+func failApprox(p *point, rows []guess) float64 {
+	sum := p.budget
+	for _, g := range rows {
+		sum += math.Exp(min(0, g.log))
+	}
+	return sum
+}
+
+// guesses looks at each row, on all cores.
+func (p *point) guesses(ctx context.Context, heads []*head) ([]guess, error) {
+	of := make([]guess, len(heads))
+	err := fault.OnCores(ctx, len(heads), func(r int) {
+		of[r] = guess{row: r, head: heads[r]}
+		of[r].log, of[r].rate, of[r].planes = p.rowApprox(heads[r])
+	})
+	return of, err
+}

@@ -1,0 +1,170 @@
+package chernoff
+
+import (
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/prove/measure"
+)
+
+// rect is where the mean and the variance of a neuron's pre-activation lie, given the layers below.
+type rect struct{ meanLo, meanHi, varLo, varHi float64 }
+
+// slopes are those of a plane over the mean and the variance of a neuron.
+type slopes struct{ mean, variance float64 }
+
+// mostValues is how many values of (51) a plane may take to be proved.
+const mostValues = 1 << 15
+
+// corner is what is known of a point of a cell: the heights above the plane of the surface, and of what it would be of
+// W in the place of max(W, 0), from above; and how far the plane is from 0, from below.
+type corner struct{ high, open, plane float64 }
+
+// cell is a part of a rect with its corners: by mean, by variance.
+type cell struct {
+	rect
+	at [2][2]corner
+}
+
+// most is the largest of a number of the corners.
+func (c *cell) most(of func(*corner) float64) float64 {
+	return max(of(&c.at[0][0]), of(&c.at[0][1]), of(&c.at[1][0]), of(&c.at[1][1]))
+}
+
+// surface is Lam(al, b; ., .) and a plane.
+type surface struct {
+	al, b  float64
+	by     slopes
+	best   float64 // the greatest height that was seen
+	values int     // of the surface that were taken
+}
+
+// above bounds the maximum over the rect of
+//
+//	Lam(al, b; mean, v) - slopes.mean mean - slopes.variance v
+//
+// from above, to about tol of it if mostValues allow. On a cell it is at most its maximum at the four
+// corners, and what (51a) and (51b) add, or (51c) (docs/chernoff.md); a cell where that matters is cut.
+func (r rect) above(al, b float64, by slopes, tol float64) float64 {
+	if !(r.varLo > 0 && r.varHi <= math.MaxFloat64 && r.meanLo <= r.meanHi && r.varLo <= r.varHi) {
+		return arith.Inf
+	}
+	s := &surface{al: al, b: b, by: by, best: math.Inf(-1)}
+	first := cell{rect: r}
+	for i, mean := range []float64{r.meanLo, r.meanHi} {
+		for j, v := range []float64{r.varLo, r.varHi} {
+			first.at[i][j] = s.corner(mean, v)
+		}
+	}
+	top, stack := math.Inf(-1), []cell{first}
+	for len(stack) > 0 && s.best < arith.Inf {
+		c := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		ofMean, ofVar := s.bends(&c)
+		bound := arith.Up(c.most(func(at *corner) float64 { return at.high }) + arith.Up(ofMean+ofVar))
+		if bound > s.best+tol {
+			bound = min(bound, s.openUp(&c))
+		}
+		if bound <= s.best+tol || s.values >= mostValues {
+			top = max(top, bound)
+			continue
+		}
+		stack = append(stack, s.halves(&c, ofVar > ofMean)...)
+	}
+	if s.best == arith.Inf {
+		return arith.Inf
+	}
+	return top
+}
+
+// halves cuts a cell, across the variance if that is said and can be.
+func (s *surface) halves(c *cell, acrossVar bool) []cell {
+	lower, upper := *c, *c
+	if mid := math.Sqrt(c.varLo) * math.Sqrt(c.varHi); acrossVar && c.varLo < mid && mid < c.varHi {
+		lower.varHi, upper.varLo = mid, mid
+		for i, mean := range []float64{c.meanLo, c.meanHi} {
+			at := s.corner(mean, mid)
+			lower.at[i][1], upper.at[i][0] = at, at
+		}
+		return []cell{lower, upper}
+	}
+	mid := arith.Middle(c.meanLo, c.meanHi)
+	lower.meanHi, upper.meanLo = mid, mid
+	for i, v := range []float64{c.varLo, c.varHi} {
+		at := s.corner(mid, v)
+		lower.at[1][i], upper.at[0][i] = at, at
+	}
+	return []cell{lower, upper}
+}
+
+// corner looks at a point.
+func (s *surface) corner(mean, v float64) corner {
+	s.values++
+	down := arith.Up(arith.Up(-s.by.mean*mean) + arith.Up(-s.by.variance*v)) // the plane, negated
+	c := corner{high: arith.Up(measure.ReLUMomentUp(s.al, s.b, mean, v) + down), open: arith.Inf, plane: -down}
+	if !(c.high <= math.MaxFloat64) { // NaN, too
+		c.high = arith.Inf
+	}
+	if s.best = max(s.best, c.high); s.b >= 0 {
+		c.open = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
+	}
+	return c
+}
+
+// openUp bounds the height within a cell by (51c): the moment is Q(mean/s), which is largest where the mean is least,
+// and that of W, which is convex, times Phi(y).
+func (s *surface) openUp(c *cell) float64 {
+	open, lowest := c.most(func(at *corner) float64 { return at.open }), -c.most(func(at *corner) float64 { return -at.plane })
+	if !(open < arith.Inf) {
+		return arith.Inf
+	}
+	v := c.varHi
+	if c.meanLo < 0 {
+		v = c.varLo
+	}
+	closed := measure.TailUp(arith.Down(arith.Down(c.meanLo) / math.Sqrt(v) * (1 - math.Copysign(0x1p-51, c.meanLo))))
+	// y = (mean - al v)/sqrt(v D), where v D is concave in v.
+	v = c.varLo
+	if s.al < 0 {
+		v = c.varHi
+	}
+	num := arith.Up(c.meanHi - arith.Down(s.al*v))
+	room := func(v float64) float64 { return v * (1 - float64(s.b*v)) }
+	y := num / math.Sqrt(min(room(c.varLo), room(c.varHi))*(1-0x1p-40))
+	if num < 0 {
+		y = num / math.Sqrt(c.varHi*(1-float64(s.b*c.varLo))*(1+0x1p-40))
+	}
+	if s.b*c.varHi > 1-0x1p-10 { // the roundings above are of D
+		y = arith.Inf
+	}
+	share := measure.TailUp(-arith.Up(y))
+	top := max(open, -lowest)
+	sum := arith.Up(arith.Up(share*measure.ExpUp(arith.Up(open-top))) + arith.Up(closed*measure.ExpUp(arith.Up(-lowest-top))))
+	return arith.Up(top + measure.LogUp(sum))
+}
+
+// bends bounds by how much the height within the cell exceeds what its corners have: along the mean by
+// (51a), along the variance by (51b).
+func (s *surface) bends(c *cell) (ofMean, ofVar float64) {
+	width, slope := arith.SumUp(c.meanHi, -c.meanLo), s.by.variance
+	if ofMean = arith.Up(arith.Up(width*width) / c.varLo / 8); s.al <= 0 && s.b >= 0 {
+		ofMean = 0 // the surface is convex there
+	}
+	ratio := arith.Up(arith.Up(c.varHi/c.varLo) - 1)
+	square := arith.Up(ratio * ratio)
+	ofVar = square / 16
+	if slope > 0 {
+		ofVar = arith.Up(ofVar + arith.Up(arith.Up(slope*c.varHi)*square)/4)
+	}
+	return arith.Up(ofMean), arith.Up(ofVar)
+}
+
+// momentUp bounds (51) over a neuron of which the mean and the variance are known up to rounding.
+func (r rect) momentUp(al, b float64) float64 {
+	if r.varLo == 0 && r.varHi == 0 { // -al z + b z^2/2 at a certain z
+		lo, hi := max(r.meanLo, 0), max(r.meanHi, 0)
+		linear := max(arith.Up(-al*lo), arith.Up(-al*hi))
+		return arith.Up(linear + max(arith.Up(arith.Up(b*arith.Up(hi*hi))/2), arith.Up(arith.Up(b*arith.Down(lo*lo))/2)))
+	}
+	return r.above(al, b, slopes{}, arith.Inf)
+}

@@ -1,0 +1,238 @@
+package chernoff
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// point is what is known at a point of a box, of all layers: rects[k] of the neurons of hidden layer k,
+// in the first one surely, up to rounding, and above it on the events that statements fails to hold with.
+type point struct {
+	*chain
+	rects [][]rect
+	// vary_j bounds how far output j of the last hidden layer is from what it is at the point, anywhere in
+	// the box, but in draws that are wide, of probability wideUp; nil where the box is a point.
+	vary        []float64
+	wideUp      float64
+	tau, budget float64
+}
+
+// newPoint is about the middle of a box. What is known of the hidden layers above the first fails with a
+// probability of at most budget. It is nil where nothing is known.
+func (c *chain) newPoint(ctx context.Context, box property.Box, tau float64) (*point, error) {
+	p := &point{chain: c, tau: tau}
+	x, radius, any := make([]float64, len(box.Lo)), make([]float64, len(box.Lo)), false
+	for j := range x {
+		if x[j] = box.Lo[j]; box.Lo[j] != box.Hi[j] {
+			x[j], any = arith.Middle(box.Lo[j], box.Hi[j]), true
+			radius[j] = max(arith.SumUp(box.Hi[j], -x[j]), arith.SumUp(x[j], -box.Lo[j]))
+		}
+	}
+	if any {
+		p.spreads(radius)
+	}
+	p.rects = append(p.rects, c.hidden[0].at(x))
+	p.budget = p.wideUp
+	for k := 1; k < len(c.hidden); k++ {
+		rects, err := p.quantiles(ctx, k)
+		if err != nil || rects == nil {
+			return nil, err
+		}
+		p.rects = append(p.rects, rects)
+		p.budget = arith.Up(p.budget + arith.Up(events*float64(len(rects))*tau))
+	}
+	return p, nil
+}
+
+// events are how many statements a neuron above the first layer has.
+const events = 4
+
+// spreads sets how far layers vary over a box of that radius.
+func (p *point) spreads(radius []float64) {
+	weights := 0
+	for _, l := range p.hidden {
+		next := make([]float64, l.out)
+		for o := range next {
+			var s arith.Sum
+			for j, r := range radius {
+				if r != 0 {
+					s.Add(l.reach(j, o), r)
+				}
+			}
+			next[o] = s.Hi()
+		}
+		radius, weights = next, weights+len(l.mean)
+	}
+	weights += len(p.last.mean)
+	p.vary, p.wideUp = radius, arith.Up(float64(2*weights)*measure.TailUp(wide))
+}
+
+// at encloses the mean and the variance of each neuron, given its inputs.
+func (l *layer) at(x []float64) []rect {
+	rects := make([]rect, l.out)
+	square := make([]arith.Interval, len(x))
+	for j, v := range x {
+		square[j] = arith.Exactly(v).Square()
+	}
+	for o := range rects {
+		var mean, lo, hi arith.Sum
+		mean.Plus(l.bias[o])
+		lo.Plus(l.biasLo[o])
+		hi.Plus(l.biasHi[o])
+		for j, v := range x {
+			if v == 0 {
+				continue
+			}
+			at := j*l.out + o
+			mean.Add(l.mean[at], v)
+			lo.Add(l.squareLo[at], square[j].Lo)
+			hi.Add(l.squareHi[at], square[j].Hi)
+		}
+		rects[o] = rect{mean.Lo(), mean.Hi(), max(0, lo.Lo()), hi.Hi()}
+	}
+	return rects
+}
+
+// momentUp bounds log E exp(sum -al_j z_j + b_j z_j^2/2) for the outputs z of hidden layer k, on the
+// events of layers up to k, by the planes of layers from 1 to k (52). The planes' maxima are proved to
+// about tol together in each layer.
+func (p *point) momentUp(k int, al, b []float64, planes [][]slopes, tol float64) float64 {
+	total := 0.0
+	for ; k > 0; k-- { // down to the first
+		l, by := p.hidden[k], planes[k]
+		var s arith.Sum
+		for o, r := range p.rects[k] {
+			height := r.above(al[o], b[o], by[o], tol/float64(l.out))
+			if height == arith.Inf {
+				return arith.Inf
+			}
+			s.Plus(height)
+			s.Add(by[o].mean, l.bias[o])
+			s.Add(by[o].variance, pick(by[o].variance, l.biasLo[o], l.biasHi[o]))
+		}
+		total = arith.Up(total + s.Hi())
+		al, b = l.below(by)
+	}
+	return arith.Up(total + p.firstUp(al, b))
+}
+
+// firstUp is momentUp of the first hidden layer, whose means and variances are known.
+func (p *point) firstUp(al, b []float64) float64 {
+	var s arith.Sum
+	for o, r := range p.rects[0] {
+		m := r.momentUp(al[o], b[o])
+		if m == arith.Inf {
+			return arith.Inf
+		}
+		s.Plus(m)
+	}
+	return s.Hi()
+}
+
+// below is the exponent sum_o by_o.mean (mean of neuron o) + by_o.variance (its variance), biases apart,
+// as one of the layer's inputs z >= 0: -al z + b z^2/2 is at least that.
+func (l *layer) below(by []slopes) (al, b []float64) {
+	al, b = make([]float64, l.in), make([]float64, l.in)
+	for j := range al {
+		var linear, square arith.Sum
+		for o, s := range by {
+			at := j*l.out + o
+			linear = linear.With(-s.mean, l.mean[at])
+			square = square.With(s.variance, pick(s.variance, l.squareLo[at], l.squareHi[at]))
+		}
+		al[j], b[j] = linear.Lo(), 2*square.Hi()
+	}
+	return al, b
+}
+
+// pick is the end of an interval at which the product with a is largest.
+func pick(a, lo, hi float64) float64 {
+	if a > 0 {
+		return hi
+	}
+	return lo
+}
+
+// quantiles bounds the means and the variances of the neurons of the second hidden layer, k = 1, each of four
+// statements but with a probability of tau; nil where one of them cannot be bounded.
+func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
+	l := p.hidden[k]
+	rects := make([]rect, l.out)
+	log := measure.LogUp(arith.Up(1 / p.tau))
+	err := fault.OnCores(ctx, l.out, func(o int) {
+		al, b := make([]float64, l.in), make([]float64, l.in)
+		ask := func(of func(at int) (al, b float64)) float64 {
+			for j := range al {
+				al[j], b[j] = of(j*l.out + o)
+			}
+			return p.quantileUp(al, b, log)
+		}
+		r := &rects[o]
+		r.meanHi = arith.SumUp(l.bias[o], ask(func(at int) (float64, float64) { return -l.mean[at], 0 }))
+		r.meanLo = arith.SumDown(l.bias[o], -ask(func(at int) (float64, float64) { return l.mean[at], 0 }))
+		r.varHi = arith.SumUp(l.biasHi[o], ask(func(at int) (float64, float64) { return 0, 2 * l.squareHi[at] }))
+		least := -ask(func(at int) (float64, float64) { return 0, -2 * l.squareLo[at] })
+		r.varLo = max(0, l.biasLo[o], arith.SumDown(l.biasLo[o], least))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rects {
+		if !(math.Abs(r.meanLo) <= math.MaxFloat64 && math.Abs(r.meanHi) <= math.MaxFloat64 && r.varHi <= math.MaxFloat64) {
+			return nil, nil
+		}
+	}
+	return rects, nil
+}
+
+// quantileUp is above which Y = sum -al_j z_j + b_j z_j^2/2, of the outputs z of the first hidden layer, is only
+// with probability e^-log: (log E e^(hY) + log)/h for the best rate h that is found.
+func (p *point) quantileUp(al, b []float64, log float64) float64 {
+	h := p.rateApprox(al, b, log)
+	if !(h > 0 && h <= math.MaxFloat64) {
+		return arith.Inf
+	}
+	hAl, hB := make([]float64, len(al)), make([]float64, len(b))
+	for j := range al {
+		hAl[j], hB[j] = arith.ProductDown(h, al[j]), arith.ProductUp(h, b[j])
+	}
+	return arith.Up(arith.Up(p.firstUp(hAl, hB)+log) / h)
+}
+
+// tailUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, on the events,
+// by the rate h and planes (52).
+func (p *point) tailUp(row *head, h float64, planes [][]slopes) float64 {
+	al, b := row.exponent(h)
+	var s arith.Sum
+	s.Add(-h, row.c)
+	s.Plus(arith.Up(arith.Up(h*h)*row.sb) / 2)
+	s.Plus(arith.ProductUp(h, p.lossUp(row)))
+	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, planes, fine))
+}
+
+// fine is how near the planes of rows are proved.
+const fine = 0.01
+
+// lossUp bounds how far the row falls below what it is at the point, anywhere in the box.
+func (p *point) lossUp(row *head) float64 {
+	var s arith.Sum
+	for j, r := range p.vary {
+		s.Add(row.reach[j], r)
+	}
+	return s.Hi()
+}
+
+// exponent is that of exp(-h row), given z: -al_j z_j + b_j z_j^2/2.
+func (r *head) exponent(h float64) (al, b []float64) {
+	al, b = make([]float64, len(r.a)), make([]float64, len(r.a))
+	square := arith.Up(h * h)
+	for j := range al {
+		al[j], b[j] = arith.ProductDown(h, r.a[j]), arith.ProductUp(square, r.s[j])
+	}
+	return al, b
+}

@@ -1,0 +1,130 @@
+package chernoff
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+)
+
+const (
+	// noRoom is a gap between the bounds that is not worth closing.
+	noRoom = 0.01
+	// mostTried is how many rows of an alternative are looked at closely.
+	mostTried = 3
+)
+
+// Uppers lowers upper bounds: for any x of the true T, P_safe <= Prob(f(x) in S). The points are those that concentration
+// LBP has bounds at; where the mean network is safe at them, nothing is to be shown.
+func Uppers(ctx context.Context, e *engine.Engine, at []clbp.Attacked, results []*claim.Result) error {
+	c := newChain(e.Normal)
+	for i, w := range at {
+		r := results[i]
+		if w.Box.Lo == nil || !nearlyPoint(w.Box) || w.MarginApprox > 0 || len(r.Task.S.Rows) > mostRows || len(r.Task.S.Gates) > 0 || r.Upper()-r.Lower() <= noRoom {
+			continue
+		}
+		up, tau, rows, err := c.safeUp(ctx, w.Box, &r.Task.S, r.Upper())
+		if err != nil {
+			return err
+		}
+		if up = slack.ChernoffUp(up); up < 1 {
+			r.ShowUnsafe(math.Nextafter(1-up, math.Inf(-1)), claim.UpperProof{Method: Method, Witness: w.Point, Tau: tau, Rows: rows})
+		}
+	}
+	return ctx.Err()
+}
+
+// safeUp bounds the probability that S holds at a point in the box; 1 where it seems to be no less than known.
+func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, known float64) (float64, float64, []claim.ChernoffRow, error) {
+	heads := make([]*head, len(s.Rows))
+	for r := range s.Rows {
+		negated := s.Rows[r].Negated()
+		heads[r] = c.head(&negated)
+	}
+	p, err := c.newPoint(ctx, box, firstTau)
+	if err != nil || p == nil {
+		return 1, 0, nil, err
+	}
+	// In each alternative the row counts that holds least likely.
+	var chosen []int
+	for _, all := range s.Any {
+		row, err := p.leastLikely(ctx, heads, all)
+		if err != nil || row < 0 {
+			return 1, 0, nil, err
+		}
+		chosen = append(chosen, row)
+	}
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	var guesses []guess
+	for _, r := range chosen {
+		g := guess{row: r, head: heads[r]}
+		if g.log, g.rate, g.planes = p.rowApprox(g.head); g.planes == nil {
+			return 1, 0, nil, nil
+		}
+		guesses = append(guesses, g)
+	}
+	if !(failApprox(p, guesses) < known) {
+		return 1, 0, nil, nil
+	}
+	rows := make([]claim.ChernoffRow, len(s.Rows))
+	tails, err := p.prove(ctx, guesses, rows)
+	if err != nil {
+		return 1, 0, nil, err
+	}
+	byRow := slices.Repeat([]float64{1}, len(s.Rows))
+	for i, g := range guesses {
+		byRow[g.row] = tails[i]
+	}
+	up := p.budget
+	for _, all := range s.Any {
+		least := 1.0
+		for _, r := range all {
+			least = min(least, byRow[r])
+		}
+		up = arith.Up(up + least)
+	}
+	return up, p.tau, rows, ctx.Err()
+}
+
+// leastLikely is the row of an alternative that holds least likely, of heads of negated rows: about, by means
+// and variances, and of the first few of these by their moments; -1 where none seems to fail.
+func (p *point) leastLikely(ctx context.Context, heads []*head, all []int) (int, error) {
+	sorted := slices.Clone(all)
+	about := p.meansApprox()
+	deviations := func(r int) float64 {
+		mean, variance := heads[r].momentsApprox(about)
+		return mean / math.Sqrt(variance)
+	}
+	slices.SortStableFunc(sorted, func(a, b int) int {
+		switch x, y := deviations(a), deviations(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	sorted = slices.DeleteFunc(sorted, func(r int) bool { return !(deviations(r) > 0) })
+	if len(sorted) == 0 {
+		return -1, nil
+	}
+	var near []*head
+	for _, r := range sorted[:min(len(sorted), mostTried)] {
+		near = append(near, heads[r])
+	}
+	of, err := p.guesses(ctx, near)
+	best := 0
+	for i := range of {
+		if of[i].log < of[best].log {
+			best = i
+		}
+	}
+	return sorted[best], err
+}

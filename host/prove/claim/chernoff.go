@@ -1,0 +1,27 @@
+package claim
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// ChernoffProof is how the rows of S were bounded by exact moments at a point of a box (docs/chernoff.md):
+// one entry for each row of S.
+type ChernoffProof struct {
+	Rows []ChernoffRow `json:"rows"`
+}
+
+// ChernoffRow is the rate h of a row's moment, 0 if the row was not bounded, and the slopes of the planes of
+// all hidden layers but the first, in the order of neurons: by mean and by variance, two little-endian
+// float32 each.
+type ChernoffRow struct {
+	Rate   float64 `json:"rate"`
+	Slopes []byte  `json:"slopes,omitempty"`
+}
+
+// AddSlopes appends the slopes of a neuron, which must be float32.
+func (r *ChernoffRow) AddSlopes(byMean, byVariance float64) {
+	for _, s := range []float64{byMean, byVariance} {
+		r.Slopes = binary.LittleEndian.AppendUint32(r.Slopes, math.Float32bits(float32(s)))
+	}
+}
