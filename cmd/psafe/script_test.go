@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,7 +142,7 @@ func copyTestdata(dir string) error {
 
 // writeReferenced makes referenced.npz, a network with reference logits of its own, and
 // transposed.npz, the same with one of its layers the other way round; bare.npz is that
-// without references, and droppedtwice.npz, with dropout in two layers, of which nothing is proved.
+// without references, and droppedtwice.npz, with dropout below a join, of which nothing is proved.
 func writeReferenced(dir string) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Reference: &posterior.Reference{}}
@@ -190,6 +191,9 @@ func writeReferenced(dir string) error {
 		return err
 	}
 	var err error
+	join := &p.Layers[2]
+	join.Layer, join.Weight = network.DenseLayer(12, 3, network.Activation{}), posterior.Params{Mean: slices.Repeat(join.Weight.Mean, 2)}
+	join.Sources = []int{0, 1}
 	if p, err = posterior.FromDropout(p.Layers, []float64{0, 0.1, 0.2}); err != nil {
 		return err
 	}

@@ -51,10 +51,9 @@ func decisionJobs() map[string]*certify.Job {
 			jobs[of+"samples, reject"] = &reject
 			costs.Method.Costs, costs.Method.Action = "0,1;1/3,0;2,2", "label"
 			jobs[of+"tanh, costs"] = &costs
-			full, dropped := *tanh, reject
-			full.Posterior.Path, dropped.Posterior.Path = testFile("correlated-2-8-3.npz"), testFile("dropout-2-8-3.npz")
-			dropped.Method.By = new(prove.CLBP)
-			jobs[of+"a covariance"], jobs[of+"dropout"] = &full, &dropped
+			full := *tanh
+			full.Posterior.Path = testFile("correlated-2-8-3.npz")
+			jobs[of+"a covariance"] = &full
 		}
 		zero := samples
 		zero.Tasks.Points.Property = "argmax_is:0"

@@ -90,14 +90,6 @@ func TestForgedOnTop(t *testing.T) {
 			t.Errorf("fails %v, with a budget %v: %v, %v", fail, other, err, err2)
 		}
 	}
-	// Of inputs that are dropped elsewhere, too, nothing is known.
-	post, err := posterior.FromDropout(sumtest.RandomNoisy(rng, activations[0], 0.1, 1, 2, 2).Layers, []float64{0.1, 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newNoisy(post); err == nil {
-		t.Error("a posterior with dropout in two layers was taken")
-	}
 }
 
 // TestTopAsCertify: of what certify and check are told alike of a cell, they say the same of a row, up to

@@ -150,6 +150,8 @@ func variedRuns(t *testing.T) [][][]byte {
 		points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true, Decision: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", "argmax_is:0", certify.Method{By: new(prove.Finite), Decision: true, Cells: new(4)}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
+		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
+		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
 		stopped, limited, radii, ball, either, leaves, moments,
 	} {
 		runs = append(runs, written(t, j))

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -46,7 +45,7 @@ func New(p *posterior.Posterior) (*Chain, error) {
 		return nil, errors.New("exact moments are of chains of dense layers with one or two hidden ones")
 	}
 	for k, l := range p.Layers[:len(p.Layers)-1] {
-		if l.Activation.Kind != net.ReLU {
+		if _, kinked := l.Activation.Kinked(); !kinked || !l.Activation.DeadBelow() {
 			return nil, fmt.Errorf("exact moments are of ReLU, layer %d has %v", k, l.Activation)
 		}
 		if k > 0 && len(l.Weight.Mean) > mostWeights {

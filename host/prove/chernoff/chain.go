@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -23,7 +22,7 @@ func Fits(p *posterior.Posterior) error {
 	}
 	work := 0
 	for k, l := range p.Layers[:len(p.Layers)-1] {
-		if l.Activation.Kind != network.ReLU {
+		if _, kinked := l.Activation.Kinked(); !kinked || !l.Activation.DeadBelow() {
 			return errors.New("exact moments are for hidden layers with ReLU: use --method clbp")
 		}
 		if k > 0 {

@@ -47,9 +47,11 @@ func (m method) tausUp() []float64 {
 	return taus
 }
 
-// alone says that nothing is known but what judgeOnTop says: of weights that depend on each other, or of
-// inputs that are dropped, in the last layer alone.
-func (m method) alone() bool { return m.e.OnTop() != nil && !m.e.Posterior.Independent() }
+// alone says that nothing is known but what judgeOnTop says: of weights that depend on each other in the
+// last layer alone, and of dropout.
+func (m method) alone() bool {
+	return m.e.Masked() != nil || m.e.OnTop() != nil && !m.e.Posterior.Independent()
+}
 
 // judgePlainly is judge with hidden neurons bounded by a device alone.
 func (m method) judgePlainly(ctx context.Context, cells []*cell) error {

@@ -331,6 +331,9 @@ func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if c := e.Deviations[m]; c != nil {
 		return c, nil
 	}
+	if !e.Posterior.Independent() { // whose mean network has no deviations, and would be taken for it
+		return nil, fmt.Errorf("deviations of %s are not those of independent weights: this is a mistake in psafe, please report it", e.Posterior.Describe())
+	}
 	moments, err := e.Moments(m)
 	if err != nil {
 		return nil, err
