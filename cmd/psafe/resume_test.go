@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -257,12 +258,12 @@ func TestTakenOver(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		done := false
 		second := func() error {
-			if text, err := os.ReadFile(out + certify.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
+			if text, err := os.ReadFile(out + certify.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) < 3 { // records are written beside the work
 				return nil
 			}
 			done = true
 			err := execute(t.Context(), append([]string{"certify", "--out", out}, args...), io.Discard, io.Discard)
-			if err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: holds 3 finished records") {
+			if err == nil || !regexp.MustCompile(`r\.jsonl\.partial: holds \d+ finished records`).MatchString(err.Error()) {
 				t.Errorf("a second run without --resume: %v", err)
 			}
 			if resume {
