@@ -127,6 +127,16 @@ func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
 	return done
 }
 
+// transpose puts the coefficients of n rows, from row on, into columns.
+func (m *mergeRows[T]) transpose(row, n int) {
+	out := m.a.Out
+	for k := range n {
+		for i, c := range m.cLo[(row+k)*out : (row+k+1)*out] {
+			m.columns[i*n+k] = c
+		}
+	}
+}
+
 // mergeRowsLanes is mergeRows.item, or false if the plain loop has to do it.
 func mergeRowsLanes[T bound.Real](m *mergeRows[T], p int) bool {
 	if !m.points {

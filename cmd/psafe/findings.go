@@ -66,11 +66,8 @@ func (f *findings) finish(stderr io.Writer) error {
 			line += "; " + drawn
 		}
 		fmt.Fprintln(stderr, "psafe:", line)
-		if decisions := f.tally.Decisions(); decisions != "" {
-			fmt.Fprintln(stderr, "psafe:", decisions)
-		}
-		if parents := f.tally.Parents(); parents != "" {
-			fmt.Fprintln(stderr, "psafe:", parents)
+		for _, text := range f.tally.Beside() {
+			fmt.Fprintln(stderr, "psafe:", text)
 		}
 	}
 	if !f.quiet && f.unproved != nil {

@@ -152,7 +152,7 @@ func addData(f *pflag.FlagSet, p *certify.Points, index *string) {
 	f.Lookup("index").DefValue = "" // ":" would say less
 	f.StringVar(&p.Channels, "channels", "", "where the network has the channels of images, first or last; data in the other order are reordered")
 	f.StringVar(&p.Mean, "mean", "", "the network takes (x - mean) / std of the data x: a number, one for each channel or input, or FILE.npy")
-	f.StringVar(&p.Std, "std", "", "see --mean; data, --eps and --clip are in units of x")
+	f.StringVar(&p.Std, "std", "", "see --mean; data, radii and --clip are in units of x")
 }
 
 func (t *taskFlags) add(f *pflag.FlagSet) {
@@ -165,7 +165,7 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 // addRegion adds the flags that say what T is around a point, but for its radius, and what S is.
 func (t *taskFlags) addRegion(f *pflag.FlagSet) {
 	p := &t.points
-	f.StringVar(&p.Norm, "norm", "", "norm of the ball with the radius --eps that T is: inf (a box), 2 or 1 (default inf)")
+	f.StringVar(&p.Norm, "norm", "", "norm of the ball of radius eps that T is: inf (a box), 2 or 1 (default inf)")
 	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
 	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")

@@ -47,7 +47,7 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none)")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
 	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority)")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
@@ -189,7 +189,11 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		drawing, err := plot.DrawQuantiles(spreads)
 		return drawing, nil, err
 	case "radii":
-		list, err := plot.RadiiSeries(records, p.by)
+		by := []string{"posterior"} // psafe radius takes at each radius the method that proves most
+		if p.split {
+			by = p.by
+		}
+		list, err := plot.RadiiSeries(records, by)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -176,9 +175,11 @@ func epsOf(r *record.Record) string {
 func meansOfRadii(list []*certify.Radius) string {
 	certified, refuted := new(big.Rat), new(big.Rat)
 	n, m := 0, 0
+	var decided record.Decisions
 	for _, r := range list {
 		if r.Certified != nil {
 			n++
+			decided.Add(r.Certified)
 			certified.Add(certified, property.MustExact(r.Certified.Eps).Rat())
 		}
 		if r.Refuted != nil {
@@ -198,5 +199,8 @@ func meansOfRadii(list []*certify.Radius) string {
 	if m > 0 {
 		words = append(words, fmt.Sprintf("%d a refuted one, of %s on average over these", m, mean(refuted, m, true)))
 	}
-	return strings.Join(slices.Clip(words), "; ")
+	if decided.Rejecting > 0 {
+		words = append(words, fmt.Sprintf("the class itself is taken at %d of the certified radii: elsewhere the decision that stays is another, such as to abstain", decided.Taken))
+	}
+	return strings.Join(words, "; ")
 }

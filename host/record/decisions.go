@@ -25,10 +25,11 @@ type Decisions struct {
 	// Safe and Unsafe count verdicts, Vote those of which more than half of the networks are proved to
 	// vote for the class at every x.
 	Safe, Unsafe, Vote int
-	// Actions count those by costs, Rejecting those with a threshold, and NoOther those of the latter where
-	// no other class than that of the label has as much anywhere.
-	Actions, Rejecting, NoOther int
-	lower                       Sum
+	// Actions count those by costs, Rejecting those with a threshold, and of the latter NoOther those where
+	// no other class than that of the label has as much anywhere, Taken those where that class is taken
+	// everywhere: elsewhere the safe decision may be to abstain.
+	Actions, Rejecting, NoOther, Taken int
+	lower                              Sum
 
 	// of is the question of the first, but for the input and its class; mixed says that there were others,
 	// again that an input was there twice or that there were too many.
@@ -85,6 +86,9 @@ func (d *Decisions) Add(r *Record) {
 		d.Rejecting++
 		if new(big.Rat).SetFloat64(float64(r.Decision.RivalUpper)).Cmp(threshold.Rat()) < 0 {
 			d.NoOther++
+		}
+		if of := r.Decision; of.Verdict == DecisionSafe && of.Action != nil && r.Label != nil && *of.Action == *r.Label {
+			d.Taken++
 		}
 	}
 	switch r.Decision.Verdict {
@@ -162,5 +166,5 @@ func (d *Decisions) noOther() string {
 	if d.Rejecting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; that no other class is taken, for %d", d.NoOther)
+	return fmt.Sprintf("; the class itself is taken everywhere for %d of those that are safe, and no other class for %d of all", d.Taken, d.NoOther)
 }

@@ -24,6 +24,14 @@ func TestDecisions(t *testing.T) {
 	if got := d.Words(); !strings.Contains(got, "of 3, 1 decision_safe, 1 decision_unsafe, 1 unknown; the probability of the class is at least 0.39") {
 		t.Error(got)
 	}
+	// With a threshold the decision that is safe may be to abstain, which is no class.
+	var rejecting Decisions
+	for action, upper := range []Up{0.2, 0.2, 0.95} {
+		rejecting.Add(&Record{Label: new(1), Flags: "--target decision --reject 0.9", Decision: &Decision{Verdict: claim.DecisionSafe, RivalUpper: upper, Action: new(action)}})
+	}
+	if got, want := rejecting.Words(), "; the class itself is taken everywhere for 1 of those that are safe, and no other class for 2 of all"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
+	}
 	// Shares are those of a data set as long as no input comes again, and no other radius.
 	for _, c := range []struct {
 		second Record
@@ -37,5 +45,20 @@ func TestDecisions(t *testing.T) {
 		if d.DataSet() != c.want {
 			t.Errorf("%+v: %v", c.second, d.DataSet())
 		}
+	}
+}
+
+// TestOutputMeans: verdicts about means are told beside those about P_safe.
+func TestOutputMeans(t *testing.T) {
+	var tally Tally
+	tally.Add(&Record{})
+	if got := tally.Beside(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	for _, verdict := range []string{claim.MeanSafe, claim.MeanSafe, claim.MeanUnsafe, "unknown"} {
+		tally.Add(&Record{OutputMean: &OutputMean{Verdict: verdict}})
+	}
+	if got := tally.Beside(); len(got) != 1 || !strings.Contains(got[0], "of 4, 2 mean_safe, 1 mean_unsafe, 1 unknown") {
+		t.Errorf("%q", got)
 	}
 }

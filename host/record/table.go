@@ -63,10 +63,8 @@ func Table(w io.Writer, records []*Record, every int) error {
 		}
 	}
 	fmt.Fprintln(b, all.Summary())
-	for _, text := range []string{all.Decisions(), all.Parents()} {
-		if text != "" {
-			fmt.Fprintln(b, text)
-		}
+	for _, text := range all.Beside() {
+		fmt.Fprintln(b, text)
 	}
 	return b.Flush()
 }
@@ -215,6 +213,7 @@ type Tally struct {
 	sets    Sets
 	parents Parents
 	decided Decisions
+	outputs OutputMeans
 }
 
 // Add counts a record.
@@ -243,6 +242,7 @@ func (t *Tally) Add(r *Record) {
 	t.sets.Add(r)
 	t.parents.Add(r)
 	t.decided.Add(r)
+	t.outputs.Add(r)
 	if s := r.Statistical; s != nil {
 		t.intervals++
 		t.confidence = min(t.confidence, s.Confidence)
@@ -276,8 +276,12 @@ func (t *Tally) Summary() string {
 // are none.
 func (t *Tally) Parents() string { return t.parents.Words() }
 
-// Decisions is what is said of decisions of posterior predictives; empty if there are none.
-func (t *Tally) Decisions() string { return t.decided.Words() }
+// Beside are lines about what was asked beside P_safe: decisions of posterior predictives, means of
+// outputs, and Parents.
+func (t *Tally) Beside() []string {
+	lines := []string{t.decided.Words(), t.outputs.Words(), t.Parents()}
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
 
 // mixed says whether verdicts are against more than one limit.
 func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }

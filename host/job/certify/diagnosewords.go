@@ -48,7 +48,7 @@ func (d *diagnosis) depth() string {
 	case d.r.post.Networks() != nil:
 		return "the depth: at the point itself no network is decided"
 	case d.atZero < 0:
-		return "there was no time to look at smaller regions or at less spread"
+		return "smaller regions and less spread take longer than this note may, and were not looked at"
 	case d.pHalf < 0:
 		return fmt.Sprintf("the depth or the spread: the bounds lose all in %d hidden layers, at the point itself too", hidden)
 	}

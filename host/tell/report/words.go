@@ -118,7 +118,7 @@ type sentence struct{ Term, Words string }
 
 // guaranteeOf says what the numbers are, as far as these records have them.
 func guaranteeOf(records []record.Placed) []sentence {
-	statistical, stopped, templates, properties := 0, 0, false, false
+	statistical, stopped, templates, properties, balls := 0, 0, false, false, false
 	var requires []string
 	var sets record.Sets
 	var parents record.Parents
@@ -133,15 +133,20 @@ func guaranteeOf(records []record.Placed) []sentence {
 			stopped++
 		}
 		templates = templates || r.TemplateSHA256 != ""
+		balls = balls || r.Norm != ""
 		properties = properties || r.Eps == "" && r.TemplateSHA256 == ""
 		if text := r.Require.String(); !slices.Contains(requires, text) && len(requires) <= mostWords {
 			requires = append(requires, text)
 		}
 	}
-	t := "the inputs x that are asked about: all that differ from a data point by at most eps in each coordinate"
-	if properties {
-		t = "the inputs x that are asked about: boxes of a property file, or all that differ from a data point by at most eps in each coordinate"
+	t := "all that differ from a data point by at most eps in each coordinate"
+	if balls {
+		t += ", or in the L1 or L2 norm where it says so"
 	}
+	if properties {
+		t = "boxes of a property file, or " + t
+	}
+	t = "the inputs x that are asked about: " + t
 	if templates {
 		t += ", or boxes around it"
 	}

@@ -95,16 +95,19 @@ func (p *printer) facts() {
 		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
 		if d.NoOther != nil {
-			p.fact("no other", "no other class than that of the label is taken anywhere for %d", *d.NoOther)
+			p.fact("threshold", "the class of the label is taken everywhere for %d, and no other class anywhere for %d", *d.Taken, *d.NoOther)
 		}
 		is, of := "class is the predictive's", "if labels are true"
 		if d.Actions > 0 {
 			is, of = "action is taken", "with --action label, if labels are true"
 		}
 		if d.Robust != nil {
-			p.fact("robust", "of all, the %s everywhere for %s..%s, that of the vote for %s or more; robust accuracy %s",
+			p.fact("robust", "of all, the %s everywhere for %s..%s, and a majority votes for the class everywhere for %s or more; robust accuracy %s",
 				is, record.FormatDown(d.Robust.Lower, 4), record.FormatUp(d.Robust.Upper, 4), record.FormatDown(d.Robust.Vote, 4), of)
 		}
+	}
+	if m := r.OutputMeans; m != nil {
+		p.fact("means", "%s", m.Verdicts())
 	}
 	p.time()
 	p.tasks()

@@ -67,6 +67,8 @@ type Means struct {
 	Timed      int          `json:"with_seconds"`
 	// Decisions are those of posterior predictives, if there are any.
 	Decisions *Decisions `json:"decisions,omitempty"`
+	// OutputMeans count verdicts about means of outputs, if there are any.
+	OutputMeans *record.OutputMeans `json:"output_means,omitempty"`
 }
 
 // Required are the verdicts of the records with one limit.
@@ -110,9 +112,11 @@ type Decisions struct {
 	MeanLower record.Down `json:"mean_lower"`
 	Vote      int         `json:"vote"`
 	// Actions are decisions by costs, of which the verdicts are about actions; NoOther are those with a
-	// threshold where no other class than that of the label is taken anywhere.
+	// threshold where no other class than that of the label is taken anywhere, Taken those where that
+	// class is taken everywhere.
 	Actions int  `json:"by_costs,omitempty"`
 	NoOther *int `json:"no_other,omitempty"`
+	Taken   *int `json:"class_taken,omitempty"`
 
 	*Robust
 }
@@ -160,10 +164,13 @@ func (b *bounds) means() Means {
 		mean := record.Down(b.lower.MeanDown())
 		m.MeanPLower = &mean
 	}
+	if b.outputs.N > 0 {
+		m.OutputMeans = new(b.outputs)
+	}
 	if d := &b.decisions; d.N > 0 {
-		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, nil, nil}
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, nil, nil, nil}
 		if d.Rejecting > 0 {
-			m.Decisions.NoOther = new(d.NoOther)
+			m.Decisions.NoOther, m.Decisions.Taken = new(d.NoOther), new(d.Taken)
 		}
 		if d.DataSet() {
 			lower, upper := d.Robust()

@@ -120,6 +120,7 @@ type bounds struct {
 	verdicts                Verdicts
 	lower, upper            record.Sum
 	decisions               record.Decisions
+	outputs                 record.OutputMeans
 	inputs                  record.Inputs
 	seconds                 float64
 }
@@ -132,6 +133,7 @@ func (b *bounds) add(r *record.Record) {
 	}
 	b.upper.Add(float64(r.PUpper))
 	b.decisions.Add(r)
+	b.outputs.Add(r)
 	b.inputs.Add(r)
 	if r.TimedOut() {
 		b.stopped++
