@@ -61,16 +61,6 @@ func (m *mergeRows[T]) item(p int) {
 	}
 }
 
-// transpose puts the coefficients of n rows, from row on, into columns.
-func (m *mergeRows[T]) transpose(row, n int) {
-	out := m.a.Out
-	for k := range n {
-		for i, c := range m.cLo[(row+k)*out : (row+k+1)*out] {
-			m.columns[i*n+k] = c
-		}
-	}
-}
-
 // term is a coefficient C_i that is not zero: [lo, hi], and the larger magnitude of the two.
 type term[T bound.Real] struct {
 	i            int
