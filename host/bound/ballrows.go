@@ -61,8 +61,8 @@ func (p *clbpPass) stills() ([]bool, error) {
 	return still, nil
 }
 
-// ownThrough is the noise of the second layer in its own units, of both signs, whose mean by (11) is
-// taken out of what the rows begin with.
+// ownThrough is the noise of the second layer in its own units, of both signs. Their rows begin with no
+// mean of it (startUnits), as it is added in the end.
 func (p *clbpPass) ownThrough() *ballThrough {
 	plain, err := p.read(p.own.mean)
 	if err != nil {
@@ -90,7 +90,6 @@ func (p *clbpPass) ownThrough() *ballThrough {
 			}
 		}
 	}
-	p.own.mean = p.filled(0, len(plain))
 	return t
 }
 

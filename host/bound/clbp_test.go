@@ -59,7 +59,7 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 }
 
 // concentrateAs is concentrateBy with a query, whose boxes and rows these are.
-func concentrateAs(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, query bound.CLBPQuery) (*bound.CLBPMargins, *observed) {
+func concentrateAs(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, query bound.CLBPQuery, balls ...*property.Ball) (*bound.CLBPMargins, *observed) {
 	t.Helper()
 	m, err := bound.NewModel(dev, post, 1)
 	if err != nil {
@@ -72,6 +72,9 @@ func concentrateAs(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 	}
 	defer c.Release()
 	in, err := m.UploadNoisy([]property.Box{box})
+	if len(balls) > 0 {
+		in, err = m.UploadBalls([]property.Box{box}, balls)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

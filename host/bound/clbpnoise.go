@@ -19,7 +19,9 @@ func (p *clbpPass) startUnits(k int, u *run) {
 		return
 	}
 	p.met[p.layers[k].depth] = true
-	p.total = p.own
+	if p.total = p.own; p.ball != nil && k == 1 { // see ownThrough; units are bounded more than once
+		p.total.mean = p.filled(0, p.pass.query.Batch.Items*p.own.cols)
+	}
 	if u == nil || u.n == p.own.cols {
 		return
 	}

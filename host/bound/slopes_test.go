@@ -3,6 +3,7 @@ package bound_test
 import (
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -139,6 +140,35 @@ func TestSlopesOfChains(t *testing.T) {
 		n, _ := concentrateBy(t, fallback.New(bound.Float64), post, box, noisyRows(rng, 2), bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, true)
 		if len(n.Others) == 0 {
 			t.Errorf("%v: no other slopes for the layer above", post.Layers[0].Activation)
+		}
+	}
+}
+
+// TestBallsTwice: on a ball, units that are bounded once more with the same slopes, as those of neurons that are
+// always active are, get the same bounds, noise of the second layer included.
+func TestBallsTwice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 9))
+	for c, sizes := range [][]int{{6, 8, 4, 2}, {6, 4, 4, 4, 2}, {6, 8, 4, 2, 2}} {
+		post := noisyNet(rng, network.ReLU, 0.3, sizes...)
+		for j := range post.Layers[0].Bias.Mean {
+			post.Layers[0].Bias.Mean[j] = 64
+		}
+		x, radius, box := make([]float64, 6), make([]float64, 6), property.Box{}
+		for j := range x {
+			x[j], radius[j] = rng.NormFloat64(), 1
+			box.Lo, box.Hi = append(box.Lo, x[j]-1), append(box.Hi, x[j]+1)
+		}
+		ball := &property.Ball{Norm: 1 + c%2, CentreLo: x, CentreHi: x, RadiusLo: radius, RadiusHi: radius}
+		q := bound.CLBPQuery{Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7, 8}}}
+		rows := noisyRows(rng, 2)
+		once, a := concentrateAs(t, fallback.New(bound.Float64), post, box, rows, q, ball)
+		q.HiddenSlopes = true
+		twice, b := concentrateAs(t, fallback.New(bound.Float64), post, box, rows, q, ball)
+		if !(slices.Max(a.lo[0]) > 0) || !slices.Equal(a.lo[1], b.lo[1]) || !slices.Equal(a.hi[1], b.hi[1]) {
+			t.Errorf("%v: units of the second layer are above %v, at the second time above %v", sizes, a.lo[1], b.lo[1])
+		}
+		if len(sizes) == 4 && !slices.Equal(once.ByLines.Lo, twice.ByLines.Lo) {
+			t.Errorf("%v: rows are above %v, and %v", sizes, once.ByLines.Lo, twice.ByLines.Lo)
 		}
 	}
 }
