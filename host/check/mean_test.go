@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/lab/testkit/sumtest"
+	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
 )
@@ -108,4 +111,21 @@ func ofNumber(t *testing.T, line []byte, field string) (x float64) {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// TestNoDeviation: of networks that are certain a deviation from 0 on is proved, as it is claimed.
+func TestNoDeviation(t *testing.T) {
+	r := rand.New(rand.NewPCG(88, 89))
+	for _, sizes := range [][]int{{2, 3}, {2, 5, 3}, {2, 4, 4, 3}} {
+		post := sumtest.RandomNoisy(r, net.Activation{Kind: net.ReLU}, 0, sizes...)
+		_, sd, err := meanOfReLU(post, property.Box{Lo: []float64{-1, 0.5}, Hi: []float64{1, 0.75}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, lo := range sd.lo {
+			if lo != 0 || !(sd.hi[i] >= 0 && sd.hi[i] < 1e-6) {
+				t.Errorf("%v: output %d deviates by %v to %v", sizes, i, lo, sd.hi[i])
+			}
+		}
+	}
 }

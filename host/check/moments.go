@@ -122,7 +122,7 @@ func meanOfReLU(post *posterior.Posterior, cell property.Box) (mean, sd span, er
 	mean, sd = newSpan(len(z)), newSpan(len(z))
 	for i, y := range z {
 		mean.lo[i], mean.hi[i] = y.meanLo, y.meanHi
-		sd.lo[i], sd.hi[i] = arith.Down(math.Sqrt(max(0, y.varLo))), arith.SqrtUp(y.varHi)
+		sd.lo[i], sd.hi[i] = max(0, arith.Down(math.Sqrt(max(0, y.varLo)))), arith.SqrtUp(y.varHi)
 	}
 	return mean, sd, nil
 }
