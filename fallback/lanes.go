@@ -296,13 +296,3 @@ var (
 		-8.19604413916867e-06, 0.0001643856313106071, -0.004174051849238484, 0.20557779348871563, 4.66594357491947,
 	}
 )
-
-// transpose puts the coefficients of n rows, from row on, into columns.
-func (m *mergeRows[T]) transpose(row, n int) {
-	out := m.a.Out
-	for k := range n {
-		for i, c := range m.cLo[(row+k)*out : (row+k+1)*out] {
-			m.columns[i*n+k] = c
-		}
-	}
-}
