@@ -73,7 +73,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			weight, bias := l.Weight.SdHi, l.Bias.SdHi
 			if all := post.Covariances(); all != nil {
 				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
-				if all[k] != nil {
+				if all[k] != nil && (anyNot0(all[k].Factor) || anyNot0(all[k].Sd)) { // else the layer is certain
 					d.covaried = newCovaried(l, all[k], mostFormedInputs)
 					weight, bias = d.covaried.weights()
 				}
@@ -153,6 +153,10 @@ func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *pro
 
 func anyAbove0(list []float64) bool {
 	return slices.ContainsFunc(list, func(x float64) bool { return x > 0 })
+}
+
+func anyNot0(list []float64) bool {
+	return slices.ContainsFunc(list, func(x float64) bool { return x != 0 })
 }
 
 // quantile is noiseQuantileUp.
