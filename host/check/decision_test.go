@@ -333,3 +333,12 @@ func TestSpacesInProperty(t *testing.T) {
 		}
 	}
 }
+
+// TestOfExp: e^x is held closely, far out too.
+func TestOfExp(t *testing.T) {
+	for _, x := range []float64{-499, -90.5, -40, -16, -1, 0, 0.5, 16.5, 45, 300, 500} {
+		if lo, hi := ofExp(x); !(lo <= math.Exp(x)*(1+1e-12) && hi >= math.Exp(x)*(1-1e-12) && hi-lo <= 1e-6*hi) {
+			t.Errorf("e^%v is from %v to %v", x, lo, hi)
+		}
+	}
+}

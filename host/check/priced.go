@@ -157,12 +157,21 @@ type share struct{ lo, hi float64 }
 func shareOf(lo, hi float64) share {
 	s := share{0, math.Inf(1)}
 	if lo > -farthest {
-		s.lo = max(0, arith.Down(curves.SigmoidDown(min(lo, farthest))/curves.SigmoidUp(-min(lo, farthest))))
+		s.lo, _ = ofExp(min(lo, farthest))
 	}
 	if hi < farthest {
-		s.hi = arith.Up(curves.SigmoidUp(hi) / curves.SigmoidDown(-hi))
+		_, s.hi = ofExp(max(hi, -farthest))
 	}
 	return s
+}
+
+// ofExp holds e^x, the square of e^(x/2): sigmoids have absolute errors, so that far out they say little.
+func ofExp(x float64) (lo, hi float64) {
+	if math.Abs(x) > 16 {
+		lo, hi = ofExp(x / 2)
+		return max(0, arith.ProductDown(lo, lo)), arith.ProductUp(hi, hi)
+	}
+	return max(0, arith.Down(curves.SigmoidDown(x)/curves.SigmoidUp(-x))), arith.Up(curves.SigmoidUp(x) / curves.SigmoidDown(-x))
 }
 
 // farthest is the exponent from which on nothing is said: e^farthest is far from the largest number.
