@@ -65,7 +65,8 @@ func TestAgainstDraws(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(34, 1))
 	shapes := [][]int{{2, 8, 8, 3}, {3, 12, 2}, {1, 3, 2, 2}, {2, 16, 16, 2}}
-	for i := range testscale.Cases(t, 200) {
+	cases := testscale.Cases(t, 200)
+	for i := range cases {
 		radius := 0.0
 		if i%5 == 4 {
 			radius = 0x1p-45
@@ -101,7 +102,7 @@ func TestAgainstDraws(t *testing.T) {
 			t.Errorf("case %d, %v: P_safe of another class is at most %v, drawn at least %v", i, shapes[i%len(shapes)], results[1].Upper(), least)
 		}
 	}
-	if t.Logf("%v of %v shown", shown, sought); !(shown > 0.4*sought) {
+	if t.Logf("%v of %v shown", shown, sought); cases >= 20 && !(shown > 0.4*sought) {
 		t.Errorf("%v of %v shown", shown, sought)
 	}
 }

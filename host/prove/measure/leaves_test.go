@@ -35,8 +35,8 @@ func sharedTail(last float64, leaves []LeafTail) float64 {
 // TestLeafTails: the bound is at least the sum that it bounds, at most a few per cent above, never above
 // the sum of tails, and that of one leaf is its tail.
 func TestLeafTails(t *testing.T) {
-	gained := 0
-	for n := range testscale.Cases(t, 200) {
+	gained, cases := 0, testscale.Cases(t, 200)
+	for n := range cases {
 		r := rand.New(rand.NewPCG(uint64(n), 261))
 		var leaves []LeafTail
 		last, sum := 0.1+r.Float64(), 0.0
@@ -59,7 +59,7 @@ func TestLeafTails(t *testing.T) {
 			gained++
 		}
 	}
-	if gained == 0 {
+	if cases >= 20 && gained == 0 {
 		t.Error("no case has gained anything by what leaves share")
 	}
 	for _, bad := range []float64{math.NaN(), 0, -1} {
