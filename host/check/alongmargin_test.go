@@ -18,35 +18,13 @@ import (
 // weights or layers taken for independent of each other would make its deviation too small by a large factor.
 func TestAlongMargin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 44))
-	lower, draws := 0, 2000
+	lower := 0
 	for i := range testscale.Costly(t, 800) {
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {1, 6, 2}, {2, 3, 3, 3, 3}}[rng.IntN(4)]
 		post, task := alongMargin(rng, activations[i%len(activations)], i%2 == 0, sizes)
 		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 1}, []property.Task{task})[0]
-		at := task.T[0].Lo
-		if u := r.Proof.Upper; u != nil {
-			at = witnessOf(t, r.Task, u.Witness).Lo
-		}
-		slack := func(p float64) float64 { return 4.5*math.Sqrt(p*(1-p)/float64(draws)) + 4.0/float64(draws) }
-		somewhere, here := sumtest.DrawnUnsafe(post, &task, at, draws)
-		if fail := 1 - r.Lower(); somewhere > fail+slack(min(fail, 0.5)) {
-			t.Errorf("%d %v %v: %v of networks are unsafe, p_lower is %v", i, sizes, post.Describe(), somewhere, r.Lower())
-		}
-		if 1-here > r.Upper()+slack(min(r.Upper(), 0.5)) {
-			t.Errorf("%d %v %v: %v of networks are safe at a point, p_upper is %v", i, sizes, post.Describe(), 1-here, r.Upper())
-		}
-		if r.Lower() == 0 {
-			continue
-		}
-		lower++
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
-		enough := -math.Expm1(r.LogP)
-		fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
-		if err != nil || fail > enough || somewhere > fail+slack(min(fail, 0.5)) {
-			t.Errorf("%d: %v of networks are unsafe, certify says that %v are at most, check %v, %v", i, somewhere, enough, fail, err)
+		if low, _ := againstDraws(t, i, post, &task, r, 2000); low {
+			lower++
 		}
 	}
 	if t.Logf("%d lower bounds", lower); !testing.Short() && lower == 0 {

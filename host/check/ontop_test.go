@@ -24,44 +24,17 @@ func TestOnTop(t *testing.T) {
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {2, 3}, {1, 6, 2}}[rng.IntN(4)]
 		post := sumtest.RandomOnTop(rng, act, []float64{0.03, 0.1, 0.3}[rng.IntN(3)], sizes...)
 		task := randomTask(rng, post, 0)
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
 		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
 		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]
-		const draws = 400
-		slack := func(p float64) float64 { return 4.5*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
-		at := task.T[0].Lo
-		if u := r.Proof.Upper; u != nil {
-			box := witnessOf(t, r.Task, u.Witness)
-			if at = box.Lo; u.Method == "clbp" {
-				upper++
-			}
-			if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); u.Method == "clbp" && (err != nil || got > r.Upper()) {
-				t.Errorf("%d %v %v: p_upper %v, certify says %v, %v", i, sizes, post.Describe(), got, r.Upper(), err)
-			}
+		low, up := againstDraws(t, i, post, &task, r, 400)
+		if up {
+			upper++
 		}
-		somewhere, here := sumtest.DrawnUnsafe(post, &task, at, draws)
-		if fail := 1 - r.Lower(); somewhere > fail+slack(min(fail, 0.5)) {
-			t.Errorf("%d %v %v: %v of networks are unsafe, p_lower is %v", i, sizes, post.Describe(), somewhere, r.Lower())
+		if low {
+			lower++
 		}
-		if 1-here > r.Upper()+slack(min(r.Upper(), 0.5)) {
-			t.Errorf("%d %v %v: %v of networks are safe at a point, p_upper is %v", i, sizes, post.Describe(), 1-here, r.Upper())
-		}
-		if r.Lower() == 0 {
-			continue
-		}
-		if lower++; post.Kind == posterior.KindCorrelated {
+		if low && post.Kind == posterior.KindCorrelated {
 			dependent++
-		}
-		enough := -math.Expm1(r.LogP)
-		fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
-		if err != nil || fail > enough {
-			t.Errorf("%d %v %v %v: fails %v (%.3g more), certify says %v, %v", i, act, sizes, post.Describe(), fail, fail/enough-1, enough, err)
-		}
-		if somewhere > fail+slack(min(fail, 0.5)) {
-			t.Errorf("%d: %v of networks are unsafe, check says %v", i, somewhere, fail)
 		}
 	}
 	t.Logf("%d lower bounds, %d of them of weights that depend on each other, %d upper", lower, dependent, upper)

@@ -15,57 +15,6 @@ import (
 
 func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// exactly is the covariance of the row c of a layer in rational numbers: every normal number that the
-// file states adds to the entries of [W b] what the definition says.
-func exactly(cov *posterior.Covariance, in, out int, c []float64) [][]*big.Rat {
-	n := in + 1
-	var columns [][]*big.Rat
-	add := func(entry func(o, j int) *big.Rat) {
-		column := make([]*big.Rat, n)
-		for j := range n {
-			column[j] = new(big.Rat)
-			for o := range out {
-				column[j].Add(column[j], new(big.Rat).Mul(rat(c[o]), entry(o, j)))
-			}
-		}
-		columns = append(columns, column)
-	}
-	if cov.Full() {
-		for k := range cov.Rank {
-			add(func(o, j int) *big.Rat { return rat(cov.Factor[(o*n+j)*cov.Rank+k]) })
-		}
-	} else {
-		for e := range out * n {
-			i, k := e/n, e%n
-			add(func(o, j int) *big.Rat {
-				return new(big.Rat).Mul(rat(cov.Sd[e]), new(big.Rat).Mul(rat(cov.QG[o*out+i]), rat(cov.QA[j*n+k])))
-			})
-		}
-	}
-	k := make([][]*big.Rat, n)
-	for i := range k {
-		for j := range n {
-			sum := new(big.Rat)
-			for _, column := range columns {
-				sum.Add(sum, new(big.Rat).Mul(column[i], column[j]))
-			}
-			k[i] = append(k[i], sum)
-		}
-	}
-	return k
-}
-
-func formAt(k [][]*big.Rat, p []float64) *big.Rat {
-	sum := new(big.Rat)
-	for i := range k {
-		for j := range k {
-			x := rat(p[i])
-			sum.Add(sum, x.Mul(x, rat(p[j])).Mul(x, k[i][j]))
-		}
-	}
-	return sum
-}
-
 // above says that a number is at least x.
 func above(hi float64, x *big.Rat) bool { return math.IsInf(hi, 1) || hi >= 0 && rat(hi).Cmp(x) >= 0 }
 
@@ -99,7 +48,7 @@ func TestLayer(t *testing.T) {
 		unit[o] = 1
 		mean, variance := over.Row(c, c)
 		own, varies := over.Unit(o)
-		k, ko := exactly(cov, in, out, c), exactly(cov, in, out, unit)
+		k, ko := sumtest.RowCovariance(&l, cov, c), sumtest.RowCovariance(&l, cov, unit)
 		l1 := 0.0
 		for j := range in + 1 {
 			sd := layer.marginal[o*(in+1)+j]
@@ -120,7 +69,7 @@ func TestLayer(t *testing.T) {
 				p[j] = []float64{z.Lo[j], z.Hi[j]}[r.IntN(2)]
 				d[j] = z.Radius[j] * float64(2*r.IntN(2)-1)
 			}
-			v, vo, vd := formAt(k, p), formAt(ko, p), formAt(ko, d)
+			v, vo, vd := sumtest.Form(k, p), sumtest.Form(ko, p), sumtest.Form(ko, d)
 			if !above(variance, v) || !above(own, vo) || !above(varies, vd) {
 				t.Fatalf("%d %v: variances %v %v %v, at a point %v %v %v", i, cov, variance, own, varies, v.FloatString(20), vo.FloatString(20), vd.FloatString(20))
 			}

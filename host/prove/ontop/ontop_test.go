@@ -15,76 +15,14 @@ import (
 	"psafe/internal/testscale"
 )
 
-// exact is the covariance of a row of the last layer in rational numbers: that of the columns of what
-// the file states, by definition.
+// exact is the covariance of a row of the last layer in rational numbers.
 func exact(post *posterior.Posterior, c []float64) [][]*big.Rat {
 	last := len(post.Layers) - 1
-	l := &post.Layers[last]
-	n, out := l.Inputs()+1, l.Outputs()
-	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-	var columns [][]*big.Rat // what each normal number adds to the row's coefficients
-	add := func(entry func(o, j int) *big.Rat) {
-		column := make([]*big.Rat, n)
-		for j := range n {
-			column[j] = new(big.Rat)
-			for o := range out {
-				column[j].Add(column[j], new(big.Rat).Mul(rat(c[o]), entry(o, j)))
-			}
-		}
-		columns = append(columns, column)
-	}
 	var cov *posterior.Covariance
 	if all := post.Covariances(); all != nil {
 		cov = all[last]
 	}
-	switch {
-	case cov == nil:
-		for e := range out * n {
-			add(func(o, j int) *big.Rat {
-				switch {
-				case o*n+j != e:
-					return new(big.Rat)
-				case j == n-1:
-					return rat(l.Bias.SdHi[o])
-				}
-				return rat(l.Weight.SdHi[j*out+o])
-			})
-		}
-	case cov.Full():
-		for k := range cov.Rank {
-			add(func(o, j int) *big.Rat { return rat(cov.Factor[(o*n+j)*cov.Rank+k]) })
-		}
-	default:
-		for e := range out * n {
-			i, k := e/n, e%n
-			add(func(o, j int) *big.Rat {
-				return new(big.Rat).Mul(rat(cov.Sd[e]), new(big.Rat).Mul(rat(cov.QG[o*out+i]), rat(cov.QA[j*n+k])))
-			})
-		}
-	}
-	k := make([][]*big.Rat, n)
-	for i := range k {
-		for j := range n {
-			sum := new(big.Rat)
-			for _, column := range columns {
-				sum.Add(sum, new(big.Rat).Mul(column[i], column[j]))
-			}
-			k[i] = append(k[i], sum)
-		}
-	}
-	return k
-}
-
-// form is p'K p.
-func quadratic(k [][]*big.Rat, p []float64) *big.Rat {
-	sum := new(big.Rat)
-	for i := range k {
-		for j := range k {
-			x := new(big.Rat).SetFloat64(p[i])
-			sum.Add(sum, x.Mul(x, new(big.Rat).SetFloat64(p[j])).Mul(x, k[i][j]))
-		}
-	}
-	return sum
+	return sumtest.RowCovariance(&post.Layers[last], cov, c)
 }
 
 // randomCell is a cell of in inputs, of which it knows what it says: slopes, and intervals that hold the
@@ -143,7 +81,7 @@ func TestRow(t *testing.T) {
 				p[j] = f.at[j] + f.slope[j][0]*d[0] + f.slope[j][1]*d[1] + f.half[j]*float64(r.IntN(3)-1)*0.999999
 				inside = inside && p[j] >= cell.lo[j] && p[j] <= cell.hi[j]
 			}
-			if exactly := quadratic(k, p); inside && (!above(v.Hi, exactly) || new(big.Rat).SetFloat64(v.Lo).Cmp(exactly) > 0) {
+			if exactly := sumtest.Form(k, p); inside && (!above(v.Hi, exactly) || new(big.Rat).SetFloat64(v.Lo).Cmp(exactly) > 0) {
 				t.Fatalf("%d %s: variance %v at a point, bounds %v", i, post.Describe(), exactly.FloatString(20), v)
 			}
 		}
@@ -151,7 +89,7 @@ func TestRow(t *testing.T) {
 			continue
 		}
 		p := append(append([]float64(nil), f.at...), 1)
-		variance, _ := quadratic(k, p).Float64()
+		variance, _ := sumtest.Form(k, p).Float64()
 		if v.Hi > variance*(1+1e-9)+1e-100 || v.Lo < variance*(1-1e-9)-1e-100 {
 			t.Errorf("%d %s: variance %v at the point, bounds %v", i, post.Describe(), variance, v)
 		}
@@ -244,7 +182,7 @@ func meanOf(post *posterior.Posterior, row *property.Row, f *form) float64 {
 		for j, a := range coefficients {
 			m += a * of[j]
 		}
-		variance, _ := quadratic(k, append(of, 0)).Float64()
+		variance, _ := sumtest.Form(k, append(of, 0)).Float64()
 		if variance == 0 {
 			return math.Abs(m)
 		}

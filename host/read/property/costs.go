@@ -138,23 +138,18 @@ func (c *Costs) BestFor(class int) int {
 	return best
 }
 
-// CheapestApprox is about the action of least expected cost, the first one if several have it, and what
-// the next one costs more, as a share as Over has them.
-func (c *Costs) CheapestApprox(pi []float64) (action int, by float64) {
-	first, second := math.Inf(1), math.Inf(1)
+// CheapestApprox is about the action of least expected cost, the first one if several have it.
+func (c *Costs) CheapestApprox(pi []float64) (action int) {
+	least := math.Inf(1)
 	for a, row := range c.of {
 		sum := 0.0
 		for k, cost := range row {
 			x, _ := cost.Float64()
 			sum += x * pi[k]
 		}
-		switch {
-		case sum < first:
-			first, second, action = sum, first, a
-		case sum < second:
-			second = sum
+		if sum < least {
+			least, action = sum, a
 		}
 	}
-	most, _ := c.most.Float64()
-	return action, (second - first) / most
+	return action
 }

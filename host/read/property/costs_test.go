@@ -30,8 +30,8 @@ func TestCosts(t *testing.T) {
 	if got := []int{c.BestFor(0), c.BestFor(1), c.BestFor(2)}; !slices.Equal(got, []int{0, 1, 1}) {
 		t.Errorf("best are %v", got)
 	}
-	if a, by := c.CheapestApprox([]float64{0.5, 0.5, 0}); a != 0 || by < 0.149 || by > 0.151 {
-		t.Errorf("the cheapest is %d by %v", a, by)
+	if a := c.CheapestApprox([]float64{0.5, 0.5, 0}); a != 0 {
+		t.Errorf("the cheapest is %d", a)
 	}
 	reject, err := RejectBelow("0.9", 2)
 	if err != nil || reject.Actions() != 3 || reject.BestFor(1) != 1 {
@@ -42,7 +42,7 @@ func TestCosts(t *testing.T) {
 		pi     float64
 		action int
 	}{{0.91, 0}, {0.89, 2}, {0.09, 1}, {0.11, 2}} {
-		if a, _ := reject.CheapestApprox([]float64{of.pi, 1 - of.pi}); a != of.action {
+		if a := reject.CheapestApprox([]float64{of.pi, 1 - of.pi}); a != of.action {
 			t.Errorf("at %v it is action %d", of.pi, a)
 		}
 	}
