@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/moments"
 	"psafe/host/job/certify"
+	"psafe/host/lab/testkit/sumtest"
+	net "psafe/host/model/network"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -134,4 +140,58 @@ func withMoments(t *testing.T, line []byte, change func(p *chernoffProof)) []byt
 		t.Fatal(err)
 	}
 	return resealed(bytes.Replace(line, r.Proof.Chernoff, text, 1))
+}
+
+// TestMomentsOfCertainLayers: where weights of hidden layers are certain, so is the variance of its neurons, and
+// what certify claims is proved again.
+func TestMomentsOfCertainLayers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(34, 7))
+	lower, upper := 0, 0
+	for i := range testscale.Cases(t, 150) {
+		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.3, 1}[i%3], 1, 7, 6, 2)
+		for k := i % 2; k < 2; k++ {
+			clear(post.Layers[k].Weight.SdLo)
+			clear(post.Layers[k].Weight.SdHi)
+		}
+		if i%4 == 0 {
+			clear(post.Layers[0].Bias.SdLo)
+			clear(post.Layers[0].Bias.SdHi)
+		}
+		task := randomTask(rng, post, 0)
+		task.T = task.T[:1]
+		copy(task.T[0].Hi, task.T[0].Lo)
+		task.Inner = task.T
+		c, err := moments.New(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rowsOf := func(list []claim.ChernoffRow) []moments.Row {
+			var same []chernoffRow
+			for _, r := range list {
+				same = append(same, chernoffRow(r))
+			}
+			rows, err := momentRows(same)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rows
+		}
+		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
+		if r.Lower() > 0 {
+			lower++
+			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, rowsOf(r.Proof.Chernoff[0].Rows))
+			if claimed := -math.Expm1(r.LogP); err != nil || fail > claimed {
+				t.Errorf("case %d: fails %v, certify says %v, %v", i, fail, claimed, err)
+			}
+		}
+		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
+			upper++
+			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, rowsOf(u.Rows)); err != nil || holds > r.Upper() {
+				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
+			}
+		}
+	}
+	if t.Logf("%d lower bounds, %d upper", lower, upper); lower < 3 {
+		t.Errorf("%d lower bounds, %d upper", lower, upper)
+	}
 }

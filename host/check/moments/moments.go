@@ -207,16 +207,20 @@ func (a *around) stated(i int, tau float64) bounds {
 // quantileUp is above which an exponent is with probability tau at most, (log E e^(h e) - log tau)/h for about the
 // best rate.
 func (a *around) quantileUp(e exponent, tau float64) float64 {
-	size := 0.0
+	size, any := 0.0, false
 	for j, n := range a.first {
+		any = any || e.al[j] != 0 || e.b[j] != 0
 		m, v := max(0, n.mean.Hi), n.variance.Hi
 		size += e.al[j]*e.al[j]*(v+n.mean.Radius()) + e.b[j]*e.b[j]*v*(m*m+v)
 	}
 	log := logUp(1 / tau * (1 + 0x1p-50))
-	if size == 0 {
-		return arith.Up(a.firstUp(e) + log) // what does not vary, at the rate 1
+	if !any {
+		return 0 // e is, surely
 	}
-	h := leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
+	h := 0x1p40 // of what does not vary
+	if size > 0 {
+		h = leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
+	}
 	return arith.Exactly(arith.Up(a.firstUp(e.times(h)) + log)).Over(arith.Exactly(h)).Hi
 }
 

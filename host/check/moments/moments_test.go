@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
 	"psafe/host/prove/measure"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -102,6 +105,26 @@ func TestHeightUp(t *testing.T) {
 	for _, n := range []bounds{{arith.Of(0, 1), arith.Of(0, 1)}, {arith.Of(1, 0), arith.Of(1, 2)}, {arith.Of(0, 1), arith.Of(1, arith.Inf)}} {
 		if got := n.heightUp(1, 0, Plane{}, 1e-3); got != arith.Inf {
 			t.Errorf("%v: %v", n, got)
+		}
+	}
+}
+
+// TestCertainLayer: where weights of the second layer are certain, so is the variance of its neurons.
+func TestCertainLayer(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(51, 3)), network.Activation{Kind: network.ReLU}, 0.3, 1, 3, 4, 2)
+	clear(post.Layers[1].Weight.SdLo)
+	clear(post.Layers[1].Weight.SdHi)
+	c, err := New(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := c.around(t.Context(), property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range a.second {
+		if own := variance(&post.Layers[1].Bias, i); n.variance.Lo > own.Lo || n.variance.Hi < own.Hi || n.variance.Hi > own.Hi*(1+1e-9) {
+			t.Errorf("neuron %d has the variance %v, that of its bias is %v", i, n.variance, own)
 		}
 	}
 }
