@@ -191,7 +191,7 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d lower bounds, %d upper", lower, upper); lower < 3 {
+	if t.Logf("%d lower bounds, %d upper", lower, upper); lower < testscale.Cases(t, 150)/5 {
 		t.Errorf("%d lower bounds, %d upper", lower, upper)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"psafe/internal/infile"
 )
@@ -27,6 +28,7 @@ type Template struct {
 	words    string
 	safe     Safe
 	label    int
+	lock     sync.Mutex // of ofLabels: tasks are made on all cores
 	ofLabels map[int]Safe
 	from, to Vector
 }
@@ -184,6 +186,8 @@ func (t *Template) Safe(class int) (Safe, int, error) {
 	if !t.ByLabel {
 		return t.safe, t.label, nil
 	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	s, known := t.ofLabels[class]
 	if !known {
 		var err error

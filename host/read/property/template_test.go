@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/internal/fault"
 )
 
 // TestTemplates: the box of a property relative to a point is the real one, rounded outward,
@@ -170,5 +172,22 @@ func TestDocumentedTemplates(t *testing.T) {
 	templates, _, err := ReadTemplates(write(t, "t.json", text), 3, 3)
 	if err != nil || len(templates) != 2 || !templates[0].ByLabel || templates[1].Name != "never 2" {
 		t.Errorf("%v, %v", templates, err)
+	}
+}
+
+// TestTemplateOnCores: tasks are made on all cores, with one template. The race detector looks.
+func TestTemplateOnCores(t *testing.T) {
+	templates, _, err := ReadTemplates(write(t, "t.json", `{"properties": [{"kind": "argmax_is", "class": "label", "relative": {"eps": 0.1}}]}`), 3, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = fault.OnCores(t.Context(), 90, func(i int) {
+		s, class, err := templates[0].Safe(i % 30)
+		if err != nil || class != i%30 || len(s.Rows) != 29 {
+			t.Errorf("class %d: %d rows of %d, %v", i%30, len(s.Rows), class, err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
