@@ -97,11 +97,16 @@ func (a *array[T]) Len() int { return len(a.v) }
 // leaves something that no comparison accepts.
 func (d *Device[T]) NewArray(n int) (bound.Array, error) {
 	a := &array[T]{d.free.take(n)}
-	for rest := a.v; len(rest) > 0; { // several times as fast as number by number
-		rest = rest[copy(rest, d.nans):]
-	}
-	return a, nil
+	err := d.parallel(n, manyNumbers, func(from, to int) {
+		for rest := a.v[from:to]; len(rest) > 0; { // several times as fast as number by number
+			rest = rest[copy(rest, d.nans):]
+		}
+	})
+	return a, err
 }
+
+// manyNumbers are worth a core of their own where they are only copied.
+const manyNumbers = 1 << 17
 
 // Release keeps the numbers for an array of the same length to come. Who uses the array after that
 // finds that it has none.
@@ -115,23 +120,29 @@ func (d *Device[T]) Release(a bound.Array) {
 // Write copies src into dst and panics if a number is not one of T.
 func (d *Device[T]) Write(dst bound.Array, src []float64) error {
 	v := d.data(dst, len(src), "Write")
-	for i, x := range src {
-		v[i] = T(x)
-		if float64(v[i]) != x {
-			panic(fmt.Sprintf("fallback: Write: entry %d is %v (%x), which is no %v", i, x, x, d.precision))
+	return d.parallel(len(src), manyNumbers, func(from, to int) {
+		for i, x := range src[from:to] {
+			v[from+i] = T(x)
+			if float64(v[from+i]) != x {
+				panic(fmt.Sprintf("fallback: Write: entry %d is %v (%x), which is no %v", from+i, x, x, d.precision))
+			}
 		}
-	}
-	return nil
+	})
 }
 
 // Read copies src into dst. It is an error if foreign code has changed how the processor
 // rounds in a thread that took part in any operation, or in this one ([fpcontrol]).
 func (d *Device[T]) Read(dst []float64, src bound.Array) error {
+	v := d.data(src, len(dst), "Read")
+	if err := d.parallel(len(dst), manyNumbers, func(from, to int) {
+		for i, x := range v[from:to] {
+			dst[from+i] = float64(x)
+		}
+	}); err != nil {
+		return err
+	}
 	if err := fpcontrol.Err(); err != nil {
 		return fmt.Errorf("fallback: Read: %w", err)
-	}
-	for i, x := range d.data(src, len(dst), "Read") {
-		dst[i] = float64(x)
 	}
 	return nil
 }

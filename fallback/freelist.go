@@ -20,11 +20,19 @@ type freeList[T bound.Real] struct {
 
 // take gives n numbers, whatever they are.
 func (f *freeList[T]) take(n int) []T {
+	if v := f.found(n); v != nil {
+		return v
+	}
+	return make([]T, n)
+}
+
+// found are n numbers that were kept, if there are some.
+func (f *freeList[T]) found(n int) []T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.kept[n]
 	if len(list) == 0 {
-		return make([]T, n)
+		return nil
 	}
 	v := list[len(list)-1]
 	f.kept[n] = list[:len(list)-1]
