@@ -102,6 +102,11 @@ func cutsOfLeaves(proofs []leafSum) (cuts int) {
 // more than one hidden layer.
 func (n *noisy) leavesUp(ctx context.Context, task *property.Task, rows []int, b int, tau float64, how *leafSum, try uint64) (float64, error) {
 	none := make([][]int, len(how.Open))
+	for r := range how.Trees {
+		if how.Trees[r].Mixtures != nil {
+			return 1, fmt.Errorf("row %d: leaves have no mixtures", r)
+		}
+	}
 	shape := phaseProof{Open: how.Open, Raised: none, Trees: how.Trees}
 	if err := shape.shaped(n.mean, len(rows)); err != nil {
 		return 1, err

@@ -46,7 +46,7 @@ func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 func byConfinement(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	within, end := e.Part(ctx, shareOfRung)
 	defer end()
-	return confine.Certify(within, e, cfg.TimeLimit > 0, tasks)
+	return confine.Certify(within, e, confine.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells}, tasks)
 }
 
 // byLeaves adds up tails over the leaves of trees of phases.
