@@ -101,7 +101,7 @@ func (r *record) consistentProof() error {
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
 		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},
-		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
+		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut() || p.Leaves != nil)},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
 		{"networks", p.Networks != nil, r.Method == "samples"},

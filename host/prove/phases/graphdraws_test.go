@@ -176,9 +176,9 @@ func (c *drawnCase) confined(kappa [][]float64, below float64) bool {
 // unsafe at a point where its noise is, and no more are unsafe than the event fails with; of chains,
 // convolutions, joins and pools, with a tau so large that draws could show it.
 func TestConfinedGraphDraws(t *testing.T) {
-	cases, draws := testscale.Cases(t, 400), 200
+	cases, draws := testscale.Cases(t, 200), 200
 	if testscale.Deep(t) {
-		cases, draws = 5*cases/2, 10000
+		cases, draws = 5*cases, 10000
 	}
 	proved, cut, failed, least := 0, 0, 0, math.Inf(1)
 	for n := range cases {
@@ -242,7 +242,7 @@ func TestConfinedGraphDraws(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d proved, %d with cuts, %d with unsafe draws, least distance %v", proved, cases, cut, failed, least)
-	if cases >= 30 && (proved < 5 || cut < 1) {
+	if cases >= 15 && (proved < 3 || cut < 1) {
 		t.Errorf("%d of %d proved, %d with cuts: the test misses its cases", proved, cases, cut)
 	}
 }

@@ -39,10 +39,11 @@ type Tree struct {
 // Leaf stands in a tree for a sub-problem that is proved.
 const Leaf = -1
 
-// LeafSum is how the tails of the rows of a conjunction were added up over the leaves of trees on a box
-// ((62), docs/leaves.md); Open and Trees are as in Proof.
+// LeafSum is how the tails of rows were added up over the leaves of trees on a box ((62), docs/leaves.md); Open and
+// Trees are as in Proof. Rows are those of the trees, if the safe set is no conjunction: it follows from them.
 type LeafSum struct {
 	Open  [][]int `json:"open"`
+	Rows  []int   `json:"rows,omitempty"`
 	Trees []Tree  `json:"trees"`
 }
 
