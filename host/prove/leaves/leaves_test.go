@@ -129,6 +129,12 @@ func TestLeavesDraws(t *testing.T) {
 // TestLeafCells: cells have taus, budgets and trees of their own, which add up, and are taken where they fail less than
 // the whole.
 func TestLeafCells(t *testing.T) {
+	fails := func(p float64, parts ...*cell) *cell { return &cell{found: &found{failUp: p}, parts: parts} }
+	for want, c := range map[float64]*cell{0.75: fails(0.9, fails(0.5), fails(0.25)), 0.4: fails(0.4, fails(0.5), fails(0.25)), 1: {parts: []*cell{{}, fails(0)}}} {
+		if got := c.best(); !(got >= want && got < want+1e-9) {
+			t.Errorf("a cell and its parts fail with %v, want %v", got, want)
+		}
+	}
 	cut := 0
 	for n := range testscale.Cases(t, 20) {
 		post, task := caseOf(rand.New(rand.NewPCG(uint64(n+2), 254)), 0.1, []float64{0.2, 0.4}[n%2], 2, 6, 5, 2)
