@@ -2,6 +2,7 @@ package confine
 
 import (
 	"context"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -35,6 +36,8 @@ type search struct {
 	left, cells, most int
 	// looked says that points of T were looked at.
 	looked bool
+	// done is the share of all boxes that is proved.
+	done float64
 }
 
 const (
@@ -44,24 +47,32 @@ const (
 	moreDepth = 4
 	// witnessParts is how many sub-problems a point gets.
 	witnessParts = 64
+	// early is the share of all sub-problems after which it is looked whether the rest may do, and least
+	// how much of T has to be proved by then, as a share of what would be in proportion.
+	early, least = 1.0 / 4, 1.0 / 4
 )
 
 // all says whether all cells are proved, cutting those that are not as long as it may.
 func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
+	most := s.left
 	for waiting := append([]*cell(nil), roots...); len(waiting) > 0; {
 		c := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		cuts := s.cells < s.most && c.depth < bits.Len(uint(s.most))+moreDepth && !slices.Equal(c.box.Lo, c.box.Hi)
-		most := s.left
+		parts := s.left
 		if cuts {
-			most = min(most, firstParts)
+			parts = min(parts, firstParts)
 		}
-		proved, err := s.try(ctx, c, most)
+		proved, err := s.try(ctx, c, parts)
 		if err != nil || !proved && (!cuts || s.left <= 0) {
 			return false, err
 		}
 		if proved {
+			s.done += math.Ldexp(1/float64(len(roots)), -c.depth)
 			continue
+		}
+		if used := 1 - float64(s.left)/float64(most); used > early && s.done < least*used {
+			return false, nil
 		}
 		if hopeless, err := s.hopeless(ctx, c); hopeless || err != nil {
 			return false, err
