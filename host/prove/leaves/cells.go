@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -22,8 +23,8 @@ type cell struct {
 	found *found
 	parts []*cell
 	axis  int
-	// vain is how many cuts above have gained nothing.
-	vain int
+	// depth is how many cuts are above, and vain how many of the last of these have gained nothing.
+	depth, vain int
 }
 
 // fail bounds what the cell fails with by its own trees.
@@ -75,6 +76,11 @@ const (
 	// nothing until all is shown, so that there may be more of them.
 	vainCells, vainBlank = 2, 6
 	worthCell            = 0.9
+	// early is the share of all nodes after which it is looked whether the rest may show something of all of T, and
+	// least of how much of T something has to be shown by then, as a share of what would be in proportion.
+	early, least = 1.0 / 8, 1.0 / 4
+	// lookCloser is how much smaller than a cell its surroundings of a point are.
+	lookCloser = 16
 )
 
 // search cuts the boxes of T into cells as long as that gains something. Nil: no nodes are left.
@@ -82,7 +88,8 @@ func (s *cells) search(ctx context.Context) (roots []*cell, err error) {
 	for _, b := range s.task.T {
 		roots = append(roots, &cell{box: b})
 	}
-	first := s.left / len(roots)
+	all := s.left
+	first := all / len(roots)
 	if s.most > len(roots) {
 		first = min(first, cellNodes)
 	}
@@ -93,8 +100,14 @@ func (s *cells) search(ctx context.Context) (roots []*cell, err error) {
 		if err := s.bound(ctx, c, first); err != nil {
 			return nil, err
 		}
-		if c.found == nil && s.most == len(roots) {
+		if c.found != nil {
+			continue
+		}
+		if s.most == len(roots) {
 			return nil, nil
+		}
+		if hopeless, err := s.hopeless(ctx, c); hopeless || err != nil {
+			return nil, err
 		}
 	}
 	for count := len(roots); count < s.most && s.left > 4*firstNodes && !s.over(roots); count++ {
@@ -102,11 +115,32 @@ func (s *cells) search(ctx context.Context) (roots []*cell, err error) {
 		if c == nil {
 			break
 		}
+		if used := 1 - float64(s.left)/float64(all); c.found == nil && used > early && shown(roots) < least*used {
+			return nil, nil
+		}
 		if err := s.cut(ctx, c); err != nil {
 			return roots, s.kept(ctx, err)
 		}
 	}
 	return roots, s.kept(ctx, s.deepen(ctx, roots))
+}
+
+// hopeless says of a cell of which nothing is shown whether nothing is of a much smaller one either, around the point
+// where an attack finds the network of the means to be least safe. No bound rests on it.
+func (s *cells) hopeless(ctx context.Context, c *cell) (bool, error) {
+	at := decide.Target{Net: s.e.Normal.Network(), Weights: s.e.Normal.Mean(), Box: c.box, Safe: &s.task.S}
+	x, margin := decide.AttackApprox(at, decide.Effort{Steps: 20, Starts: 3, Over: decide.Over(ctx)})
+	if margin < 0 {
+		return true, nil
+	}
+	near := property.Box{Lo: slices.Clone(x), Hi: slices.Clone(x)}
+	for j := range x {
+		by := (c.box.Hi[j] - c.box.Lo[j]) / (2 * lookCloser)
+		near.Lo[j], near.Hi[j] = max(x[j]-by, c.box.Lo[j]), min(x[j]+by, c.box.Hi[j])
+	}
+	found, nodes, err := boxed(ctx, s.e, s.task, near, firstNodes, func(float64) bool { return false })
+	s.left -= max(nodes, 1)
+	return found == nil, err
 }
 
 // kept is no error where the time is up: what has been found counts.
@@ -140,7 +174,7 @@ func (s *cells) cut(ctx context.Context, c *cell) error {
 		sum += p.fail()
 	}
 	for _, p := range parts {
-		if p.vain = c.vain + 1; sum < worthCell*c.fail() {
+		if p.depth, p.vain = c.depth+1, c.vain+1; sum < worthCell*c.fail() {
 			p.vain = 0
 		}
 	}
@@ -154,6 +188,18 @@ func total(roots []*cell) (sum float64) {
 		sum += c.best()
 	}
 	return sum
+}
+
+// shown is the share of the boxes of which something is shown.
+func shown(roots []*cell) (share float64) {
+	for _, root := range roots {
+		for _, c := range root.uncut(nil) {
+			if c.found != nil || root.found != nil {
+				share += math.Ldexp(1/float64(len(roots)), -c.depth)
+			}
+		}
+	}
+	return share
 }
 
 // over says that no more is wanted.
