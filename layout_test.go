@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/confine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
 		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/verify": {

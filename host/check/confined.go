@@ -195,23 +195,63 @@ func (p *confined) varies(k int) []float64 {
 	return list
 }
 
-// rowHolds says why a row is not proved to be at least 0 on the box; nil if it is.
-func (p *confined) rowHolds(ctx context.Context, row *property.Row, tree *phaseTree) error {
-	last := len(p.mean) - 1
-	most := make([]float64, len(row.CLo))
-	for i := range most {
-		most[i] = abs(row.CLo[i], row.CHi[i])
+// clauseHolds says why it is not proved that one of the rows of a clause is at least 0 everywhere on the box, be it
+// another one at every point; nil if it is. In each leaf a sum of them is, each less its noise, with factors that
+// are not negative and not all 0: where all rows are negative so is every such sum.
+func (p *confined) clauseHolds(ctx context.Context, safe *property.Safe, clause []int, tree *phaseTree) error {
+	mixtures, each := tree.Mixtures, 0
+	if len(clause) > 1 {
+		each = 2 * len(clause)
 	}
-	s, c := p.pass.layers[last].merged(row)
-	c.Plus(-p.rowUp(most))
+	noise := make([]float64, len(clause))
+	for i, r := range clause {
+		row := &safe.Rows[r]
+		most := make([]float64, len(row.CLo))
+		for k := range most {
+			most[k] = abs(row.CLo[k], row.CHi[k])
+		}
+		noise[i] = p.rowUp(most)
+	}
 	leaves := 0
-	return p.pass.walk(ctx, p.how.Open, tree, func(by leafLines) error {
+	err := p.pass.walk(ctx, p.how.Open, tree, func(by leafLines) error {
+		if len(mixtures) < each {
+			return fmt.Errorf("its leaf %d has %d bytes of mixtures left, it needs %d", leaves, len(mixtures), each)
+		}
+		row, off, err := mixtureLess(safe, clause, noise, mixtures[:each])
+		if err != nil {
+			return fmt.Errorf("its leaf %d: %w", leaves, err)
+		}
+		mixtures = mixtures[each:]
+		s, c := p.pass.layers[len(p.mean)-1].merged(row)
+		c.Plus(-off)
 		if lo := p.rowLo(s, c, by, nil); !(lo >= 0) {
 			return &unprovedLeaf{leaves, lo}
 		}
 		leaves++
 		return nil
 	})
+	if err == nil && len(mixtures) > 0 {
+		err = fmt.Errorf("its mixtures go on after the end: %d more bytes", len(mixtures))
+	}
+	return err
+}
+
+// mixtureLess is the sum of the rows of a clause with the factors of a leaf, in 2^15ths, and what to take off it at
+// most for their noise: of a single row, the row and its noise.
+func mixtureLess(safe *property.Safe, clause []int, noise []float64, factors []byte) (*property.Row, float64, error) {
+	if len(clause) == 1 {
+		return &safe.Rows[clause[0]], noise[0], nil
+	}
+	var rows []property.Row
+	var theta []float64
+	var off arith.Sum
+	for i, r := range clause {
+		f := math.Ldexp(float64(uint(factors[2*i])<<8|uint(factors[2*i+1])), -15)
+		rows, theta = append(rows, safe.Rows[r]), append(theta, f)
+		off.Add(f, noise[i])
+	}
+	row, err := mixtureOf(rows, theta)
+	return &row, off.Hi(), err
 }
 
 // leafLines are those of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a layer

@@ -295,7 +295,7 @@ func TestPhasesOutputNoise(t *testing.T) {
 			s, constant := p.pass.layers[2].merged(&c.row)
 			lines := leafLines{lowersOf(&p.pass), make([][]int, 2), make([][]float64, 2)}
 			c.row.D = share*by - p.rowLo(s, constant, lines, nil) // now the row is share*by before its noise
-			err := p.rowHolds(t.Context(), &c.row, &phaseTree{Cuts: []int{leaf}})
+			err := p.clauseHolds(t.Context(), &property.Safe{Rows: []property.Row{c.row}}, []int{0}, &phaseTree{Cuts: []int{leaf}})
 			if (err == nil) != (share > 1) {
 				t.Errorf("case %d: %v times its noise of %v: %v", at, share, by, err)
 			}

@@ -230,14 +230,14 @@ func TestConfinedGraphsGenuine(t *testing.T) {
 			}
 			proved++
 			cut += cutsOfPhases(how)
-			if err := n.confinedOn(t.Context(), &task, 0, task.S.Any[0], result.Tau, &how[0]); err != nil {
+			if err := n.confinedOn(t.Context(), &task.S, task.T[0], clausesOf(&task.S), result.Tau, &how[0]); err != nil {
 				t.Errorf("case %d: %v in %v", at, err, post.Network())
 			}
 			lower := task
 			lower.S.Rows = slices.Clone(task.S.Rows)
 			row := &lower.S.Rows[task.S.Any[0][0]]
 			row.D, row.DHi = row.D-1e3, row.DHi-1e3
-			if err := n.confinedOn(t.Context(), &lower, 0, task.S.Any[0], result.Tau, &how[0]); err == nil {
+			if err := n.confinedOn(t.Context(), &lower.S, lower.T[0], clausesOf(&lower.S), result.Tau, &how[0]); err == nil {
 				t.Errorf("case %d: a row that is negative is proved", at)
 			}
 		}

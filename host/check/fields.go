@@ -66,7 +66,9 @@ func (r *record) consistentMethod() error {
 		return fmt.Errorf("samples: method %s has none unless boxes are sampled", r.Method)
 	case finite && !(0 <= *r.SafeSamples && 0 <= *r.UnsafeSamples && r.Samples >= 1 && *r.SafeSamples <= r.Samples-*r.UnsafeSamples):
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
-	case r.cut() != (r.Cells > 0):
+	case r.Method == "phases" && (r.Cells > 0) != (r.Proof.Cells != nil):
+		return fmt.Errorf("cells: %d, and those of the proof are %d numbers", r.Cells, len(r.Proof.Cells))
+	case r.Method != "phases" && r.cut() != (r.Cells > 0):
 		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
 	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" && r.Method != "chernoff" || !(r.Tau > 0 && r.Tau < 1)):
 		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
@@ -90,7 +92,7 @@ func (r *record) consistentProof() error {
 		part       string
 		there, may bool
 	}{
-		{"cells", p.Cells != nil, lower && r.cut() && p.Grids == nil},
+		{"cells", p.Cells != nil, lower && (r.cut() && p.Grids == nil || r.Method == "phases")},
 		{"grids", p.Grids != nil, lower && sums},
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
@@ -99,7 +101,7 @@ func (r *record) consistentProof() error {
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
 		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},
-		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
+		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut() || p.Leaves != nil)},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
 		{"networks", p.Networks != nil, r.Method == "samples"},
@@ -192,7 +194,7 @@ func (q *question) fits() error {
 	switch flags := q.asked(); {
 	case q.Method == "neuronsum" && len(q.post.Layers) != 2:
 		return fmt.Errorf("method: sums of neurons are of one hidden layer, this network has %d", len(q.post.Layers)-1)
-	case q.cut() && q.Proof.Grids == nil && !(boxes <= q.Cells && (flags.number("--cells") == 0 || q.Cells <= max(boxes, flags.number("--cells")))):
+	case (q.cut() && q.Proof.Grids == nil || q.Cells > 0 && q.Method == "phases") && !(boxes <= q.Cells && (flags.number("--cells") == 0 || q.Cells <= max(boxes, flags.number("--cells")))):
 		return fmt.Errorf("cells: %d, T has %d boxes, the flags say %d", q.Cells, boxes, flags.number("--cells"))
 	}
 	if len(q.Gamma) > 0 {

@@ -17,6 +17,7 @@ import (
 // leafSum is what a record says of the rows of S on one box of T.
 type leafSum struct {
 	Open  [][]int     `json:"open"`
+	Rows  []int       `json:"rows,omitempty"`
 	Trees []phaseTree `json:"trees"`
 }
 
@@ -41,29 +42,56 @@ func byLeaves(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Leaves, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: leaves: %w", err)
 	}
-	rows, conjunction := q.task.S.Conjunction()
-	taus, err := tausOf(q.Proof.Tau, len(q.task.T))
+	if q, err = q.withMixtures(); err != nil {
+		return chance{}, err
+	}
+	cells, err := q.cellsOfPhases()
+	if err != nil {
+		return chance{}, err
+	}
+	taus, err := tausOf(q.Proof.Tau, len(cells))
 	switch {
 	case err != nil:
 		return chance{}, err
 	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
-	case len(proofs) != len(q.task.T):
-		return chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d boxes", len(proofs), len(q.task.T))
-	case !n.splits() || !n.graph.chain || !conjunction:
-		return chance{}, errors.New("proof: leaves: the network is no chain of dense layers with ReLU, or the safe set no conjunction of rows")
+	case len(proofs) != len(cells):
+		return chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d cells", len(proofs), len(cells))
+	case !n.splits() || !n.graph.chain:
+		return chance{}, errors.New("proof: leaves: the network is no chain of dense layers with ReLU")
 	}
 	if cuts := cutsOfLeaves(proofs); cuts > mostLeafCuts {
 		return chance{}, fmt.Errorf("proof: leaves: there are %d cuts, the limit is %d", cuts, mostLeafCuts)
 	}
 	fail, err := triedUp(len(proofs), leafTries, q.enough, func(b int, try uint64) (float64, error) {
-		fail, err := n.leavesUp(ctx, q.task, rows, b, taus[b], &proofs[b], try)
+		fail, err := n.leavesUp(ctx, &q.task.S, cells[b], taus[b], &proofs[b], try)
 		if err != nil {
-			err = fmt.Errorf("proof: leaves: box %d: %w", b, err)
+			err = fmt.Errorf("proof: leaves: cell %d: %w", b, err)
 		}
 		return fail, err
 	})
 	return complement(fail), err
+}
+
+// rowsOf are the rows whose trees a proof has: those of S if it is a conjunction, else some from which it follows.
+func (how *leafSum) rowsOf(safe *property.Safe) ([]int, error) {
+	if rows, conjunction := safe.Conjunction(); conjunction {
+		if how.Rows != nil {
+			return nil, errors.New("rows: the safe set is a conjunction, which has all of its own")
+		}
+		return rows, nil
+	}
+	at := slices.Repeat([]float64{-1}, len(safe.Rows)) // all others are negative
+	for _, r := range how.Rows {
+		if r < 0 || r >= len(at) || at[r] == 0 {
+			return nil, fmt.Errorf("rows: %d is no row, or is there twice", r)
+		}
+		at[r] = 0
+	}
+	if !safe.Holds(at) {
+		return nil, errors.New("rows: the safe set does not follow from them")
+	}
+	return how.Rows, nil
 }
 
 // triedUp bounds the sum over boxes of what each fails with, by the least of some tries, until that is enough.
@@ -98,18 +126,27 @@ func cutsOfLeaves(proofs []leafSum) (cuts int) {
 	return cuts
 }
 
-// leavesUp bounds the probability that the network leaves S on box b of T: (62), with (65) where there is
+// leavesUp bounds the probability that the network leaves S on a cell of T: (62), with (65) where there is
 // more than one hidden layer.
-func (n *noisy) leavesUp(ctx context.Context, task *property.Task, rows []int, b int, tau float64, how *leafSum, try uint64) (float64, error) {
+func (n *noisy) leavesUp(ctx context.Context, safe *property.Safe, cell property.Box, tau float64, how *leafSum, try uint64) (float64, error) {
+	rows, err := how.rowsOf(safe)
+	if err != nil {
+		return 1, err
+	}
 	none := make([][]int, len(how.Open))
+	for r := range how.Trees {
+		if how.Trees[r].Mixtures != nil {
+			return 1, fmt.Errorf("row %d: leaves have no mixtures", r)
+		}
+	}
 	shape := phaseProof{Open: how.Open, Raised: none, Trees: how.Trees}
 	if err := shape.shaped(n.mean, len(rows)); err != nil {
 		return 1, err
 	}
-	p := n.newCellPass(task.T[b], tau, try+1) // 0 is for bounds that certify does not use here
+	p := n.newCellPass(cell, tau, try+1) // 0 is for bounds that certify does not use here
 	fails := []float64{p.budgetUp()}
 	for r, row := range rows {
-		fail, err := p.treeUp(ctx, &task.S.Rows[row], how.Open, &how.Trees[r])
+		fail, err := p.treeUp(ctx, &safe.Rows[row], how.Open, &how.Trees[r])
 		if err != nil {
 			return 1, fmt.Errorf("row %d: %w", row, err)
 		}

@@ -245,7 +245,7 @@ func TestLeavesLikeCells(t *testing.T) {
 		task := &property.Task{T: []property.Box{c.box}, S: property.Safe{Rows: []property.Row{c.row}, Any: [][]int{{0}}}}
 		how := &leafSum{Open: make([][]int, len(c.post.Layers)-1), Trees: []phaseTree{{Cuts: []int{leaf}}}}
 		const tau = 1e-4
-		leaves, err := c.n.leavesUp(t.Context(), task, task.S.Any[0], 0, tau, how, 0)
+		leaves, err := c.n.leavesUp(t.Context(), &task.S, task.T[0], tau, how, 0)
 		cells := c.n.newCellPass(c.box, tau, 1).cellFailUp(&task.S)
 		if err != nil || leaves < cells*(1-1e-12) {
 			t.Errorf("case %d: %v: leaves fail with %v, cells with %v", n, err, leaves, cells)

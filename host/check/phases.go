@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/read/property"
@@ -22,10 +23,11 @@ type phaseProof struct {
 	Trees  []phaseTree `json:"trees"`
 }
 
-// phaseTree is the tree of one row.
+// phaseTree is the tree of one clause.
 type phaseTree struct {
-	Cuts   []int  `json:"cuts"`
-	Leaves []byte `json:"leaves,omitempty"`
+	Cuts     []int  `json:"cuts"`
+	Leaves   []byte `json:"leaves,omitempty"`
+	Mixtures []byte `json:"mixtures,omitempty"`
 }
 
 // mostPhaseCuts is how many cuts all trees of a record may have: certify looks at two sub-problems for each, and
@@ -59,28 +61,44 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Phases, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: phases: %w", err)
 	}
-	rows, conjunction := q.task.S.Conjunction()
+	clauses := clausesOf(&q.task.S)
 	taus, err := tausOf(q.Proof.Tau, 1)
+	if err != nil {
+		return chance{}, err
+	}
+	cells, err := q.cellsOfPhases()
 	switch {
 	case err != nil:
 		return chance{}, err
 	case taus[0] != q.Tau || q.Tau == 0:
 		return chance{}, fmt.Errorf("tau: it is %v, that of the proof is another", q.Tau)
-	case len(proofs) != len(q.task.T):
-		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d boxes", len(proofs), len(q.task.T))
-	case !n.splits() || !conjunction:
-		return chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set is no conjunction of rows")
+	case len(proofs) != len(cells):
+		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d cells", len(proofs), len(cells))
+	case !n.splits() || len(clauses) == 0 || slices.ContainsFunc(clauses, func(c []int) bool { return len(c) == 0 }):
+		return chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set no clauses")
 	}
 	if cuts := cutsOfPhases(proofs); cuts > mostPhaseCuts {
 		return chance{}, fmt.Errorf("proof: phases: there are %d cuts, the limit is %d", cuts, mostPhaseCuts)
 	}
 	for b := range proofs {
-		if err := n.confinedOn(ctx, q.task, b, rows, q.Tau, &proofs[b]); err != nil {
-			return chance{}, fmt.Errorf("proof: phases: box %d: %w", b, err)
+		if err := n.confinedOn(ctx, &q.task.S, cells[b], clauses, q.Tau, &proofs[b]); err != nil {
+			return chance{}, fmt.Errorf("proof: phases: cell %d: %w", b, err)
 		}
 	}
-	events := n.confinedEvents(len(rows)) * float64(len(proofs))
+	rows := map[int]bool{}
+	for _, r := range slices.Concat(clauses...) {
+		rows[r] = true
+	}
+	events := n.confinedEvents(len(rows)) * float64(len(proofs)) // of each cell by itself
 	return complement(min(1, arith.ProductUp(events, q.Tau))), nil
+}
+
+// cellsOfPhases are those of the proof, or the boxes of T where it cuts none.
+func (q *question) cellsOfPhases() ([]property.Box, error) {
+	if q.Proof.Cells == nil {
+		return q.task.T, nil
+	}
+	return q.cells()
 }
 
 // splits says that hidden layers have max(t, 0) or no activation, some of them with phases, and that the
@@ -121,18 +139,18 @@ func (n *noisy) confinedEvents(rows int) float64 {
 	return events
 }
 
-// confinedOn says why rows are not proved on box b of T; nil if they are. Where a row is not, other
+// confinedOn says why clauses of S are not proved on a cell of T; nil if they are. Where one is not, other
 // lines are tried for what the proof does not say.
-func (n *noisy) confinedOn(ctx context.Context, task *property.Task, b int, rows []int, tau float64, how *phaseProof) (err error) {
-	if err := how.shaped(n.mean, len(rows)); err != nil {
+func (n *noisy) confinedOn(ctx context.Context, safe *property.Safe, cell property.Box, clauses [][]int, tau float64, how *phaseProof) (err error) {
+	if err := how.shaped(n.mean, len(clauses)); err != nil {
 		return err
 	}
 	for try := range uint64(tries) {
-		p := n.confine(ctx, task.T[b], tau, how, try)
+		p := n.confine(ctx, cell, tau, how, try)
 		err = nil
-		for r, row := range rows {
-			if err = p.rowHolds(ctx, &task.S.Rows[row], &how.Trees[r]); err != nil {
-				err = fmt.Errorf("row %d: %w", row, err)
+		for c, clause := range clauses {
+			if err = p.clauseHolds(ctx, safe, clause, &how.Trees[c]); err != nil {
+				err = fmt.Errorf("clause %d: %w", c, err)
 				break
 			}
 		}

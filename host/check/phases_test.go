@@ -182,7 +182,7 @@ func TestPhasesOfBoxes(t *testing.T) {
 		t.Fatalf("%d proofs, %v", len(proofs), err)
 	}
 	one := resealed(bytes.Replace(line, r.Proof.Phases, []byte("["+string(proofs[0])+"]"), 1))
-	if v, err := c.Check(t.Context(), one, false); err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), "2 boxes") {
+	if v, err := c.Check(t.Context(), one, false); err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), "2 cells") {
 		t.Errorf("one proof: %v %v", err, v.Refused)
 	}
 }

@@ -112,7 +112,7 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise (docs/measurements.md)
 			return []rung{confined, boxes}
 		}
-		return []rung{confined, {certify: byLeaves, enough: contentLeaves, share: shareOfRung}, boxes}
+		return []rung{confined, {certify: withMixtures(byLeaves), enough: contentLeaves, share: shareOfRung}, boxes}
 	}
 	if !autoSums(e, cfg) {
 		return []rung{boxes}
@@ -131,10 +131,11 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	return []rung{boxes, cells, grids}
 }
 
-// autoPhases says that auto confines noise: with many inputs, where cutting T shows little, and of chains
-// of dense layers, as graphs have so many units that rows pay more for confined noise than by tails.
+// autoPhases says that auto confines noise: with many inputs, or with more than one hidden layer, as one with few
+// inputs is for sums of neurons; and of chains of dense layers, as graphs have so many units that rows pay
+// more for confined noise than by tails.
 func autoPhases(e *engine.Engine) bool {
-	return e.Chain && e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
+	return e.Chain && (e.Normal.Inputs() > decide.FewInputs || len(e.Normal.Layers) > 2) && confine.Fits(e.Normal) == nil
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.

@@ -34,7 +34,7 @@ func TestAutoPlan(t *testing.T) {
 		{[]int{3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom, noRoomDear, noRoomDear}, 3, true},
 		{[]int{5, 3, 2}, Config{Decided: until}, []float64{0, 0, 0}, 3, true},
 		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{0}, 1, false},
-		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
+		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{0, 0, noRoom}, 3, false},
 		{[]int{9, 3, 3, 2}, Config{}, []float64{0, 0, noRoom}, 3, false},
 		{[]int{9, 3, 2}, Config{Decided: until}, []float64{0, 0}, 2, false},
 	} {

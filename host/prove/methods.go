@@ -38,7 +38,7 @@ func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 	if err != nil {
 		return nil, err
 	}
-	sums := rung{certify: byLeaves, enough: nextToNothing, share: 1}
+	sums := rung{certify: withMixtures(byLeaves), enough: nextToNothing, share: 1}
 	return results, improve(ctx, e, cfg, results, sums)
 }
 
@@ -46,12 +46,12 @@ func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 func byConfinement(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	within, end := e.Part(ctx, shareOfRung)
 	defer end()
-	return confine.Certify(within, e, cfg.TimeLimit > 0, tasks)
+	return confine.Certify(within, e, confine.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells}, tasks)
 }
 
 // byLeaves adds up tails over the leaves of trees of phases.
 func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Known: cfg.known, Decided: cfg.Decided}, tasks)
+	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells, Known: cfg.known, Decided: cfg.Decided}, tasks)
 }
 
 // byMoments bounds points by exact moments.

@@ -48,6 +48,12 @@ func withMixtures(certify groupMethod) groupMethod {
 		if err := ctx.Err(); len(mixed) == 0 || e.Cut(ctx, err) {
 			return best, nil
 		}
+		if cfg.known != nil {
+			cfg.known = nil
+			for k := range mixed {
+				cfg.known = append(cfg.known, best[at[k]].Lower())
+			}
+		}
 		results, err := certify(ctx, e, cfg, mixed)
 		if err != nil {
 			return nil, err

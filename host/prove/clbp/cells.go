@@ -230,7 +230,7 @@ func (c *cell) uncut() []*cell {
 // halve cuts a cell in two in the coordinate over which the rows of the network of
 // these weights vary most. The halves share their common face.
 func halve(net network.Network, weights [][]float64, c *cell) {
-	j := steepestApprox(net, weights, c)
+	j := SteepestApprox(net, weights, c.task.S.Rows, c.box)
 	c.axis = j
 	left, right := c.box.Halves(j)
 	for _, b := range []property.Box{left, right} {
@@ -238,22 +238,22 @@ func halve(net network.Network, weights [][]float64, c *cell) {
 	}
 }
 
-// steepestApprox is the coordinate in which a row of the network changes most
-// over the box, by finite differences; the widest if none changes.
-func steepestApprox(net network.Network, weights [][]float64, c *cell) int {
-	n := len(c.box.Lo)
+// SteepestApprox is the coordinate in which one of these rows of the network of these weights changes
+// most over the box, by finite differences; the widest if none changes.
+func SteepestApprox(net network.Network, weights [][]float64, rows []property.Row, box property.Box) int {
+	n := len(box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {
-		mid[j] = property.Middle(c.box.Lo[j], c.box.Hi[j])
+		mid[j] = property.Middle(box.Lo[j], box.Hi[j])
 	}
 	best, most := -1, 0.0
 	for j := range n {
 		x := slices.Clone(mid)
-		x[j] = c.box.Lo[j]
+		x[j] = box.Lo[j]
 		a := net.OutputsApprox(weights, x)
-		x[j] = c.box.Hi[j]
+		x[j] = box.Hi[j]
 		b := net.OutputsApprox(weights, x)
-		for _, row := range c.task.S.Rows {
+		for _, row := range rows {
 			d := 0.0
 			for i, w := range row.CLo {
 				d += w * (b[i] - a[i])
@@ -264,7 +264,7 @@ func steepestApprox(net network.Network, weights [][]float64, c *cell) int {
 		}
 	}
 	if best < 0 {
-		return c.box.Widest()
+		return box.Widest()
 	}
 	return best
 }

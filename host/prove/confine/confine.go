@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
@@ -45,21 +47,28 @@ func Fits(p *posterior.Posterior) error {
 	return nil
 }
 
-// Certify bounds each task; limited says that each has a time of its own. What is no conjunction of
-// rows is left at 0.
-func Certify(ctx context.Context, e *engine.Engine, limited bool, tasks []property.Task) ([]*claim.Result, error) {
+// How says how to search.
+type How struct {
+	// Limited says that each task has a time of its own.
+	Limited bool
+	// Cells is how many cells T may be cut into; 0 leaves it to clbp.MostCells.
+	Cells int
+}
+
+// Certify bounds each task. A set whose clauses are too many (phases.Clauses) is left at 0.
+func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
 	noise, err := noiseOf(e)
 	if err != nil {
 		return nil, err
 	}
 	most := mostParts
-	if limited {
+	if how.Limited {
 		most = mostPartsLimited
 	}
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
 		results[i] = claim.NewResult(&tasks[i], "phases")
-		if err := prove(ctx, e, noise, most, results[i]); err != nil && !e.Cut(ctx, err) {
+		if err := prove(ctx, e, noise, most, clbp.MostCells(e, how.Cells), results[i]); err != nil && !e.Cut(ctx, err) {
 			return nil, err
 		}
 	}
@@ -74,26 +83,40 @@ func noiseOf(e *engine.Engine) (*phases.Noise, error) {
 	return phases.NewNoise(e.Normal, moments.AbsMean, Tau), nil
 }
 
-// prove proves a task on each box of T, if it can: each has an event of its own.
-func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int, r *claim.Result) error {
+// prove proves a task on each box of T, if it can, cut into at most so many cells: each has an event of its own.
+func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most, mostCells int, r *claim.Result) error {
 	t := r.Task
-	rows, conjunction := t.S.Conjunction()
-	if !conjunction || !phases.Serves(e.Normal.Network(), &t.S) {
+	if !phases.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
-	var proofs []*phases.Proof
+	s := &search{e: e, noise: noise, task: t, left: most, cells: len(t.T), most: max(mostCells, len(t.T))}
+	var roots []*cell
 	for _, box := range t.T {
-		// It is the device that ends work whose time is up: an answer that was cut short would be
-		// another than that of a recheck.
-		found, err := answer(ctx, e, &phases.Task{Box: box, Safe: &t.S, Noise: noise, Most: most})
-		if err != nil || !found.Proved {
-			return err
-		}
-		proofs, most = append(proofs, found.Proof), most-found.Tried
+		roots = append(roots, &cell{box: box})
 	}
-	r.LogP = measure.LogComplementDown(FailUp(noise, len(rows), len(t.T)))
-	r.Tau, r.Proof.Tau, r.Proof.Phases = Tau, []float64{Tau}, proofs
+	if proved, err := s.all(ctx, roots); !proved || err != nil {
+		return err
+	}
+	fail := FailUp(noise, len(rowsOf(&t.S)), s.cells)
+	if fail >= 1 {
+		return nil
+	}
+	var trees []int
+	for _, c := range roots {
+		trees, r.Proof.Phases = c.write(trees, r.Proof.Phases)
+	}
+	r.LogP = measure.LogComplementDown(fail)
+	r.Tau, r.Proof.Tau = Tau, []float64{Tau}
+	if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
+		r.Cells = s.cells
+	}
 	return nil
+}
+
+// rowsOf are the different rows of the clauses of a set.
+func rowsOf(safe *property.Safe) []int {
+	rows := slices.Sorted(slices.Values(slices.Concat(phases.Clauses(safe)...)))
+	return slices.Compact(rows)
 }
 
 // FailUp is the probability of the event's failure for so many rows and boxes, rounded up.

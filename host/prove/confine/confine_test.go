@@ -47,7 +47,7 @@ func engineOf(t *testing.T, p bound.Precision, post *posterior.Posterior) *engin
 
 func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, tasks []property.Task) []*claim.Result {
 	t.Helper()
-	results, err := Certify(t.Context(), engineOf(t, p, post), false, tasks)
+	results, err := Certify(t.Context(), engineOf(t, p, post), How{Cells: 1}, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +107,15 @@ func drawnAreSafe(t *testing.T, r *rand.Rand, post *posterior.Posterior, task *p
 				x[j] = task.T[0].Lo[j] + (task.T[0].Hi[j]-task.T[0].Lo[j])*[]float64{0, 1, r.Float64()}[r.IntN(3)]
 			}
 			y := net.OutputsApprox(weights, x)
-			for _, row := range task.S.Rows {
-				v := row.D
+			rows := make([]float64, len(task.S.Rows))
+			for r, row := range task.S.Rows {
+				rows[r] = row.D
 				for i, c := range row.CLo {
-					v += c * y[i]
+					rows[r] += c * y[i]
 				}
-				if v < -1e-9 {
-					t.Fatalf("proved, and a row of a drawn network is %v at %v", v, x)
-				}
+			}
+			if v := task.S.MarginLo(rows); v < -1e-9 {
+				t.Fatalf("proved, and the margin of a drawn network is %v at %v", v, x)
 			}
 		}
 	}
@@ -138,15 +139,65 @@ func TestConfineBoxes(t *testing.T) {
 	}
 }
 
+// TestConfineCells: with few inputs T is cut into cells, as many as may be, each of which has an event; and alternatives
+// are proved by mixtures of their own in every leaf. No drawn network is unsafe then.
+func TestConfineCells(t *testing.T) {
+	cells, mixed, cases := 0, 0, testscale.Cases(t, 40)
+	for n := range cases {
+		r := rand.New(rand.NewPCG(uint64(n), 223))
+		post, tasks := caseOf(r, 0.01, []float64{0.3, 0.6, 1.2}[n%3], 2, 12, 10, 3)
+		for k := range tasks {
+			if k%2 == 0 {
+				tasks[k].S = property.ArgmaxIsNever((tasks[k].Label+1)%3, 3)
+			}
+		}
+		for _, most := range []int{1, 40} {
+			results, err := Certify(t.Context(), engineOf(t, bound.Precision(n%2), post), How{Cells: most}, tasks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range results {
+				switch {
+				case math.IsInf(c.LogP, -1):
+					if c.Cells != 0 || c.Proof.Cells != nil {
+						t.Errorf("case %d: %d cells of nothing", n, c.Cells)
+					}
+					continue
+				case c.Cells > most || (c.Cells > 0) != (c.Proof.Cells != nil) || len(c.Proof.Phases) != max(1, c.Cells):
+					t.Errorf("case %d: %d cells of at most %d, %d numbers and %d proofs", n, c.Cells, most, len(c.Proof.Cells), len(c.Proof.Phases))
+				}
+				noise, err := noiseOf(engineOf(t, bound.Float64, post))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fail, one := -math.Expm1(c.LogP), FailUp(noise, 2, 1); !(fail >= float64(max(1, c.Cells))*one*(1-1e-12)) {
+					t.Errorf("case %d: %d cells fail with %v, one with %v", n, c.Cells, fail, one)
+				}
+				if c.Cells > 1 {
+					cells++
+				}
+				if len(c.Proof.Phases[0].Trees[0].Mixtures) > 0 {
+					mixed++
+				}
+				drawnAreSafe(t, r, post, c.Task)
+			}
+		}
+	}
+	t.Logf("%d proved by cells, %d by mixtures", cells, mixed)
+	if cases >= 4 && (cells < 1 || mixed < 1) {
+		t.Errorf("%d proved by cells, %d by mixtures: the test misses its cases", cells, mixed)
+	}
+}
+
 // TestFits: networks that phases do not serve are refused in a line; sets are left at 0.
 func TestFits(t *testing.T) {
 	post, tasks := caseOf(rand.New(rand.NewPCG(6, 222)), 0.01, 0.01, 2, 5, 4, 3)
 	if err := Fits(post); err != nil {
 		t.Error(err)
 	}
-	tasks[0].S = property.ArgmaxIsNever((tasks[0].Label+1)%3, 3)
+	tasks[0].S = property.Safe{Rows: tasks[0].S.Rows, Any: nil} // nothing
 	if got := certified(t, bound.Float64, post, tasks[:1])[0]; !math.IsInf(got.LogP, -1) {
-		t.Errorf("alternatives: %v", got.LogP)
+		t.Errorf("no alternative: %v", got.LogP)
 	}
 	post.Layers[0].Activation = network.Activation{Kind: network.Tanh}
 	if err := Fits(post); err == nil {

@@ -29,6 +29,8 @@ const (
 	// worthMore is the share of what a search fails with that the same number of nodes again has to
 	// take away.
 	worthMore = 0.02
+	// mostRows is up to how many rows a set may have from some of which it follows.
+	mostRows = 1024
 	// mostWork is how many nodes times weights there may be unless time is limited.
 	mostWork = 1 << 27
 	// shareOfSearch is how much of a limited time the search may take; a device needs the rest for a proof.
@@ -47,13 +49,15 @@ var (
 type How struct {
 	// Limited says that each task has a time of its own.
 	Limited bool
+	// Cells is how many cells T may be cut into; 0 leaves it to clbp.MostCells.
+	Cells int
 	// Known are what is proved of each task already, nil for nothing.
 	Known []float64
 	// Decided, if set, says that the bounds of a result are all that is wanted.
 	Decided func(*claim.Result) bool
 }
 
-// Certify bounds each task. What is no conjunction of rows is left at 0.
+// Certify bounds each task. Of a set with alternatives, rows are chosen from which it follows.
 func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
@@ -85,40 +89,43 @@ func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, l
 	return int(share * float64(min(mostNodes, mostWork/weights)))
 }
 
-// certify bounds a task of which lower is proved: the failures of the boxes of T add up.
+// certify bounds a task of which lower is proved: the failures of the cells of T add up.
 func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r *claim.Result) error {
 	t := r.Task
-	rows, conjunction := t.S.Conjunction()
-	if net := e.Normal.Network(); !bound.CanRefine(net) || !conjunction || !phases.Serves(net, &t.S) {
+	net := e.Normal.Network()
+	if _, conjunction := t.S.Conjunction(); !bound.CanRefine(net) || !bound.CanSplit(net) || !conjunction && len(t.S.Rows) > mostRows {
 		return nil
 	}
-	most := how.nodes(ctx, e, t, lower)/len(t.T) - 2*batch // nodes are cut so many at a time
-	if most < firstNodes {
-		return nil
-	}
-	enough := func(fail float64) bool {
-		if how.Decided == nil || len(t.T) > 1 {
-			return false
+	c := &cells{e: e, task: t, left: how.nodes(ctx, e, t, lower), most: max(clbp.MostCells(e, how.Cells), len(t.T))}
+	if len(t.T) == 1 && how.Decided != nil {
+		c.enough = func(fail float64) bool {
+			so := claim.NewResult(t, "phases")
+			so.LogP = measure.LogComplementDown(slack.LeavesUp(min(1, fail)))
+			return how.Decided(so)
 		}
-		so := claim.NewResult(t, "phases")
-		so.LogP = measure.LogComplementDown(slack.LeavesUp(min(1, fail)))
-		return how.Decided(so)
+	}
+	roots, err := c.search(ctx)
+	if err != nil || roots == nil {
+		return err
 	}
 	fail := 0.0
-	var proofs []*phases.LeafSum
-	var taus []float64
-	for _, box := range t.T {
-		found, err := boxed(ctx, e, t, rows, box, most, enough)
-		if err != nil || found == nil {
-			return err
-		}
-		if fail = math.Nextafter(fail+found.failUp, math.Inf(1)); fail >= 1 {
-			return nil
-		}
-		proofs, taus = append(proofs, found.proof), append(taus, found.tau)
+	var trees []int
+	var parts []*cell
+	for _, root := range roots {
+		fail = math.Nextafter(fail+root.best(), math.Inf(1))
+		trees, parts = root.write(trees, parts)
+	}
+	if !(fail < 1) {
+		return nil
+	}
+	for _, p := range parts {
+		r.Proof.Tau, r.Proof.Leaves = append(r.Proof.Tau, p.found.tau), append(r.Proof.Leaves, p.found.proof)
 	}
 	r.LogP = measure.LogComplementDown(slack.LeavesUp(fail))
-	r.Tau, r.Proof.Tau, r.Proof.Leaves = slices.Max(taus), taus, proofs
+	r.Tau = slices.Max(r.Proof.Tau)
+	if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
+		r.Cells = len(parts)
+	}
 	return nil
 }
 
@@ -129,15 +136,15 @@ type found struct {
 }
 
 // boxed bounds the failure on one box, by trees of up to most nodes in all, or fewer where what they fail with is
-// enough. It is nil where nothing is shown.
-func boxed(ctx context.Context, e *engine.Engine, t *property.Task, rows []int, box property.Box, most int, enough func(fail float64) bool) (*found, error) {
+// enough, and says how many there were. It is nil where nothing is shown.
+func boxed(ctx context.Context, e *engine.Engine, t *property.Task, box property.Box, most int, enough func(fail float64) bool) (*found, int, error) {
 	if slices.Equal(box.Lo, box.Hi) {
-		return nil, nil // nothing varies, and concentration LBP has what there is
+		return nil, 0, nil // nothing varies, and concentration LBP has what there is
 	}
 	q := &question{box: box, rows: t.S.Rows}
-	s, tau, err := q.search(ctx, e, rows, most, enough)
+	s, tau, err := q.search(ctx, e, &t.S, most, enough)
 	if err != nil || s == nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var leaves []int
 	q.open = s.net.open
@@ -154,20 +161,20 @@ func boxed(ctx context.Context, e *engine.Engine, t *property.Task, rows []int, 
 			if best.failUp < 1 && e.Cut(ctx, err) {
 				break
 			}
-			return nil, err
+			return nil, s.nodes, err
 		}
 		if fail := math.Nextafter(clbp.ChainBudgetUp(e, false, q.tau)+got.failUp(leaves), math.Inf(1)); fail < best.failUp {
 			best.failUp, best.tau = fail, q.tau
 		}
 	}
 	if !(best.failUp < 1) {
-		return nil, nil
+		return nil, s.nodes, nil
 	}
-	return best, nil
+	return best, s.nodes, nil
 }
 
 // search looks for trees of rows and a tau for them, as long as it may take; nil where nothing is to be found.
-func (q question) search(ctx context.Context, e *engine.Engine, rows []int, most int, enough func(fail float64) bool) (s *search, tau float64, err error) {
+func (q question) search(ctx context.Context, e *engine.Engine, safe *property.Safe, most int, enough func(fail float64) bool) (s *search, tau float64, err error) {
 	ctx, end := e.Part(ctx, shareOfSearch)
 	defer end()
 	for _, q.tau = range firstTaus {
@@ -178,10 +185,16 @@ func (q question) search(ctx context.Context, e *engine.Engine, rows []int, most
 		if err != nil || root == nil {
 			return nil, 0, err
 		}
-		next := newMeanNet(e.Normal, q.box, root.known).newSearch(ctx, rows, clbp.ChainBudgetUp(e, false, q.tau))
+		next := newMeanNet(e.Normal, q.box, root.known).searchOf(ctx, safe, clbp.ChainBudgetUp(e, false, q.tau))
+		if next == nil {
+			continue
+		}
 		if next.grow(ctx, firstNodes); s == nil || next.total() < s.total() {
 			s, tau = next, q.tau
 		}
+	}
+	if s == nil {
+		return nil, 0, nil
 	}
 	for n := 2 * s.nodes; s.nodes < most && !enough(moreApprox*s.total()); n = 2 * s.nodes {
 		before, nodes := s.total(), s.nodes

@@ -53,7 +53,8 @@ func certified(t *testing.T, e *engine.Engine, how How, task property.Task) *cla
 // are safe on T.
 func safeDraws(post *posterior.Posterior, task *property.Task, n int) (safe int) {
 	const across = 3
-	net, weights, box := post.Network(), post.NewWeights(), &task.T[0]
+	weights, box := post.NewWeights(), &task.T[0]
+	pass := post.Network().NewPass(weights)
 	for i := range n {
 		post.Draw(77, i, weights)
 		ok := true
@@ -63,14 +64,15 @@ func safeDraws(post *posterior.Posterior, task *property.Task, n int) (safe int)
 				x[j] = box.Lo[j] + (box.Hi[j]-box.Lo[j])*float64(k%across)/(across-1)
 				k /= across
 			}
-			y := net.OutputsApprox(weights, x)
-			for _, row := range task.S.Rows {
-				v := row.D
+			y := pass.Forward(x)
+			rows := make([]float64, len(task.S.Rows))
+			for r, row := range task.S.Rows {
+				rows[r] = row.D
 				for i, c := range row.CLo {
-					v += c * y[i]
+					rows[r] += c * y[i]
 				}
-				ok = ok && v >= -1e-9
 			}
+			ok = task.S.MarginLo(rows) >= -1e-9
 		}
 		if ok {
 			safe++
@@ -84,13 +86,16 @@ func safeDraws(post *posterior.Posterior, task *property.Task, n int) (safe int)
 func TestLeavesDraws(t *testing.T) {
 	draws, cases := 600, testscale.Cases(t, 300)
 	if testscale.Night() {
-		draws = 10000
+		cases, draws = 1000, 10000
 	}
-	middle, cut, worst := 0, 0, math.Inf(1)
+	middle, cut, cells, rivals, worst := 0, 0, 0, 0, math.Inf(1)
 	for n := range cases {
 		r := rand.New(rand.NewPCG(uint64(n), 251))
-		post, task := caseOf(r, []float64{0.15, 0.3, 0.3}[n%3], 0.1+0.5*r.Float64(), [][]int{{2, 6, 5, 2}, {2, 8, 2}, {2, 4, 4, 3, 2}}[n%3]...)
-		got := certified(t, engineOf(t, bound.Precision(n%2), post), How{}, task)
+		post, task := caseOf(r, []float64{0.15, 0.3, 0.3}[n%3], 0.1+0.5*r.Float64(), [][]int{{2, 6, 5, 2}, {2, 8, 2}, {2, 4, 4, 3, 2}, {3, 6, 4, 3}, {4, 6, 5, 2}, {3, 5, 2}}[n%6]...)
+		if len(task.S.Rows) > 1 && n%2 == 1 {
+			task.S = property.ArgmaxIsNever((task.Label+1)%3, 3)
+		}
+		got := certified(t, engineOf(t, bound.Precision(n%2), post), How{Cells: []int{1, 6, 1}[n/6%3]}, task)
 		lower := got.Lower()
 		if lower == 0 {
 			continue
@@ -103,15 +108,58 @@ func TestLeavesDraws(t *testing.T) {
 				cut++
 			}
 		}
+		if len(got.Proof.Leaves) > 1 {
+			cells++
+		}
+		if got.Proof.Leaves[0].Rows != nil {
+			rivals++
+		}
 		share := float64(safeDraws(post, &task, draws)) / float64(draws)
 		worst = min(worst, share-lower)
 		if spread := math.Sqrt(share*(1-share)/float64(draws)) + 1/float64(draws); lower > share+5*spread {
 			t.Errorf("case %d: p_lower %v, of %d drawn networks %v are safe", n, lower, draws, share)
 		}
 	}
-	t.Logf("%d of %d in the middle, %d trees are cut, least distance %v", middle, cases, cut, worst)
-	if cases >= 8 && (middle < 2 || cut < 2) {
-		t.Errorf("%d of %d in the middle, %d trees are cut: the test misses its cases", middle, cases, cut)
+	t.Logf("%d of %d in the middle, %d trees are cut, %d have cells, %d alternatives, least distance %v", middle, cases, cut, cells, rivals, worst)
+	if cases >= 24 && (middle < 2 || cut < 2 || cells < 1 || rivals < 1) {
+		t.Errorf("%d of %d in the middle, %d trees are cut, %d have cells, %d alternatives: the test misses its cases", middle, cases, cut, cells, rivals)
+	}
+}
+
+// TestLeafCells: cells have taus, budgets and trees of their own, which add up, and are taken where they fail less than
+// the whole.
+func TestLeafCells(t *testing.T) {
+	fails := func(p float64, parts ...*cell) *cell { return &cell{found: &found{failUp: p}, parts: parts} }
+	for want, c := range map[float64]*cell{0.75: fails(0.9, fails(0.5), fails(0.25)), 0.4: fails(0.4, fails(0.5), fails(0.25)), 1: {parts: []*cell{{}, fails(0)}}} {
+		if got := c.best(); !(got >= want && got < want+1e-9) {
+			t.Errorf("a cell and its parts fail with %v, want %v", got, want)
+		}
+	}
+	cut := 0
+	for n := range testscale.Cases(t, 20) {
+		post, task := caseOf(rand.New(rand.NewPCG(uint64(n+2), 254)), 0.1, []float64{0.2, 0.4}[n%2], 2, 6, 5, 2)
+		e := engineOf(t, bound.Float64, post)
+		one, many := certified(t, e, How{Cells: 1}, task), certified(t, e, How{Cells: 12}, task)
+		if one.Cells != 0 || many.Cells > 12 || len(many.Proof.Leaves) != len(many.Proof.Tau) || (many.Cells > 0) != (many.Proof.Cells != nil) {
+			t.Fatalf("case %d: %d and %d cells, %d proofs of %d taus", n, one.Cells, many.Cells, len(many.Proof.Leaves), len(many.Proof.Tau))
+		}
+		if many.Cells < 2 {
+			continue
+		}
+		cut++
+		least := 0.0
+		for _, tau := range many.Proof.Tau {
+			least += clbp.ChainBudgetUp(e, false, tau)
+		}
+		if fail := -math.Expm1(many.LogP); !(fail > least) {
+			t.Errorf("case %d: %d cells fail with %v, their budgets are %v", n, many.Cells, fail, least)
+		}
+		if many.Lower() < one.Lower()-0.01 {
+			t.Errorf("case %d: %v on %d cells, %v on one", n, many.Lower(), many.Cells, one.Lower())
+		}
+	}
+	if testscale.Cases(t, 20) > 1 && cut == 0 {
+		t.Error("no case has cells")
 	}
 }
 
@@ -238,7 +286,7 @@ func TestGradient(t *testing.T) {
 // TestOneTau: a box has one tau, and what is claimed fails with more than its budget.
 func TestOneTau(t *testing.T) {
 	e, task, _, _, _ := someCut(t, 3, 6, 5, 2)
-	r := certified(t, e, How{}, *task)
+	r := certified(t, e, How{Cells: 1}, *task)
 	if len(r.Proof.Tau) != 1 || r.Proof.Tau[0] != r.Tau {
 		t.Fatalf("taus %v, the largest %v", r.Proof.Tau, r.Tau)
 	}
@@ -306,32 +354,31 @@ func TestEmptyLeaf(t *testing.T) {
 	}
 }
 
-// TestLeavesOfNothing: nothing is claimed of sets with alternatives, of points, and without noise; the boxes of a T
+// TestLeavesOfNothing: nothing is claimed of sets that are nothing, of points, and without noise; the boxes of a T
 // add up.
 func TestLeavesOfNothing(t *testing.T) {
 	e, task, _, _, _ := someCut(t, 3, 6, 5, 2)
-	one := certified(t, e, How{}, *task)
+	one := certified(t, e, How{Cells: 1}, *task)
 	twice := *task
 	twice.T = []property.Box{task.T[0], task.T[0]}
-	two := certified(t, e, How{}, twice)
+	two := certified(t, e, How{Cells: 1}, twice)
 	if f1, f2 := -math.Expm1(one.LogP), -math.Expm1(two.LogP); !(f2 > 1.5*f1) || len(two.Proof.Leaves) != 2 || len(two.Proof.Tau) != 2 {
 		t.Errorf("one box fails with %v, two with %v, %d proofs", f1, f2, len(two.Proof.Leaves))
 	}
 	point := *task
 	point.T = []property.Box{provetest.BoxAround(task.T[0].Lo, 0)}
 	never := *task
-	never.S = property.ArgmaxIsNever(1-task.Label, 2)
-	never.S.Any = append(never.S.Any, never.S.Any...)
-	for what, of := range map[string]property.Task{"a point": point, "alternatives": never} {
-		if got := certified(t, e, How{}, of); !math.IsInf(got.LogP, -1) || got.Proof.Leaves != nil || got.Tau != 0 {
+	never.S.Any = nil
+	for what, of := range map[string]property.Task{"a point": point, "nothing": never} {
+		if got := certified(t, e, How{Cells: 1}, of); !math.IsInf(got.LogP, -1) || got.Proof.Leaves != nil || got.Tau != 0 {
 			t.Errorf("%s: %v %v", what, got.LogP, got.Proof)
 		}
 	}
 	all := -math.Expm1(one.LogP)
-	if got := certified(t, e, How{Known: []float64{1 - 1e-9}}, *task); all < 0.5 && !math.IsInf(got.LogP, -1) && safeDraws(e.Normal, task, 32) < 32 {
+	if got := certified(t, e, How{Cells: 1, Known: []float64{1 - 1e-9}}, *task); all < 0.5 && !math.IsInf(got.LogP, -1) && safeDraws(e.Normal, task, 32) < 32 {
 		t.Errorf("there was nothing left to be gained, and %v was proved", got.LogP)
 	}
-	enough := certified(t, e, How{Decided: func(*claim.Result) bool { return true }}, *task)
+	enough := certified(t, e, How{Cells: 1, Decided: func(*claim.Result) bool { return true }}, *task)
 	if fail := -math.Expm1(enough.LogP); fail < all {
 		t.Errorf("a search that may stop at once fails with %v, one to the end with %v", fail, all)
 	}

@@ -15,6 +15,9 @@ func (s *search) proof() *phases.LeafSum {
 		var t phases.Tree
 		k.write(&t)
 		p.Trees = append(p.Trees, t)
+		if s.chosen {
+			p.Rows = append(p.Rows, k.row)
+		}
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/prove/phases"
+	"psafe/host/read/property"
 )
 
 // node is a leaf of a tree, or what was one: a row of the property where some neurons have phases.
@@ -106,6 +107,8 @@ type search struct {
 	// nodes is how many there are, budget what is paid beside the tails.
 	nodes  int
 	budget float64
+	// chosen says that the rows are some of which the set follows.
+	chosen bool
 }
 
 // newSearch begins with one leaf for each row.
@@ -119,6 +122,30 @@ func (n *meanNet) newSearch(ctx context.Context, rows []int, budget float64) *se
 		k.best = k.tail
 	}
 	s.leaves = slices.Clone(s.trees)
+	return s
+}
+
+// searchOf begins a search for the rows of a set: of one with alternatives, for rows from which it follows, those of the
+// least tails without phases. Nil: there are none.
+func (n *meanNet) searchOf(ctx context.Context, safe *property.Safe, budget float64) *search {
+	if rows, conjunction := safe.Conjunction(); conjunction {
+		return n.newSearch(ctx, rows, budget)
+	}
+	all := make([]int, len(safe.Rows))
+	for r := range all {
+		all[r] = r
+	}
+	s := n.newSearch(ctx, all, budget)
+	cost := make([]float64, len(all))
+	for _, k := range s.trees {
+		cost[k.row] = k.tail
+	}
+	rows, ok := safe.Implicant(cost)
+	if !ok {
+		return nil
+	}
+	s.trees = slices.DeleteFunc(s.trees, func(k *node) bool { return !slices.Contains(rows, k.row) })
+	s.leaves, s.nodes, s.chosen = slices.Clone(s.trees), len(s.trees), true
 	return s
 }
 

@@ -288,19 +288,31 @@ func TestConfinedGraphs(t *testing.T) {
 			var knots []*knot
 			for i := range 3 {
 				k := &knot{clause: []int{i}, theta: []float64{1}, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+				if n%2 == 0 && i == 2 { // a mixture of two
+					k.clause, k.theta = []int{0, 2}, []float64{r.Float64(), r.Float64()}
+				}
 				knots = append(knots, k)
 			}
 			a := p.columns(knots)
 			for range 3 {
+				if a.q.Theta != nil {
+					a.best = slices.Repeat([]float64{math.Inf(-1)}, len(knots)) // of other mixtures
+				}
 				if err := a.evaluate(true); err != nil {
 					return err
 				}
 				for i := range knots {
 					theta := make([]float64, 3)
 					theta[i] = 1
+					if a.q.Theta != nil {
+						theta = a.q.Theta[i]
+					}
 					for _, q := range c.points {
 						v := q.row(&c.safe, theta)
-						if v.Sub(v, rat(below[i])); !math.IsInf(a.best[i], -1) && rat(a.best[i]).Cmp(v) > 0 {
+						for row, f := range theta {
+							v.Sub(v, new(big.Rat).Mul(rat(f), rat(below[row])))
+						}
+						if !math.IsInf(a.best[i], -1) && rat(a.best[i]).Cmp(v) > 0 {
 							t.Fatalf("case %d: bound %v, the row less its noise is %v in %v", n, a.best[i], v.FloatString(9), c.net)
 						}
 						met++

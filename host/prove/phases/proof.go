@@ -18,11 +18,11 @@ type Proof struct {
 	// Slopes has, for each neuron of Raised, layer by layer, the slopes of its lower and then those
 	// of its upper row: a byte for each neuron of Open in the layers below.
 	Slopes []byte `json:"slopes,omitempty"`
-	// Trees has one for each row of the conjunction.
+	// Trees has one for each of the Clauses of the safe set: of a conjunction, for each row.
 	Trees []Tree `json:"trees"`
 }
 
-// Tree is a tree of sub-problems of one row.
+// Tree is a tree of sub-problems of one clause.
 type Tree struct {
 	// Cuts is it in preorder: Leaf, or the number of a neuron among all of Open, followed by the
 	// part where it is active and the part where it is not.
@@ -31,15 +31,19 @@ type Tree struct {
 	// it, a byte each, and then the multipliers of those that were, in the order of Open, two bytes
 	// each: the upper half of a float32, the high byte first.
 	Leaves []byte `json:"leaves,omitempty"`
+	// Mixtures has, for each leaf of a clause of several rows, the factor of each of them in the sum that
+	// is proved, in 2^15ths: two bytes, the high one first.
+	Mixtures []byte `json:"mixtures,omitempty"`
 }
 
 // Leaf stands in a tree for a sub-problem that is proved.
 const Leaf = -1
 
-// LeafSum is how the tails of the rows of a conjunction were added up over the leaves of trees on a box
-// ((62), docs/leaves.md); Open and Trees are as in Proof.
+// LeafSum is how the tails of rows were added up over the leaves of trees on a box ((62), docs/leaves.md); Open and
+// Trees are as in Proof. Rows are those of the trees, if the safe set is no conjunction: it follows from them.
 type LeafSum struct {
 	Open  [][]int `json:"open"`
+	Rows  []int   `json:"rows,omitempty"`
 	Trees []Tree  `json:"trees"`
 }
 
@@ -161,6 +165,21 @@ func (n *piece) write(t *Tree, open []neuronAt) {
 		slopes[o] = SlopeByte(float64(v))
 	}
 	t.AddLeaf(slopes, betas, cut)
+	if len(n.leaf.clause) > 1 {
+		t.Mixtures = append(t.Mixtures, n.leaf.mixture()...)
+	}
+}
+
+// mixture are the factors of a sub-problem in a proof. A row that a clause has twice has one factor.
+func (k *knot) mixture() (bytes []byte) {
+	for i, f := range k.theta {
+		if slices.Contains(k.clause[:i], k.clause[i]) {
+			f = 0
+		}
+		n := uint16(math.Round(f / thetaUnit))
+		bytes = append(bytes, byte(n>>8), byte(n))
+	}
+	return bytes
 }
 
 // AddLeaf appends a leaf that has these slopes of all neurons of Open and, where it was cut at, multipliers.
