@@ -150,6 +150,17 @@ func TestEnds(t *testing.T) {
 	if err := e.learn(6, at("unknown")); err != nil || e.next() != 5 {
 		t.Errorf("%+v, %v: nothing is known of 5", e, err)
 	}
+	for _, of := range []struct {
+		k       int
+		verdict string
+	}{{8, claim.DecisionUnsafe}, {7, "unknown"}} {
+		if err := e.learn(of.k, at(of.verdict)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := e.records[1]; e.refuted != 8 || r.Wanted() >= 0 {
+		t.Errorf("%+v: refuted at 8, with the record %+v", e, r)
+	}
 	if err := e.learn(3, at(claim.DecisionUnsafe)); err == nil {
 		t.Error("radius 4 is certified, and 3 refuted")
 	}
