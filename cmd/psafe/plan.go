@@ -75,6 +75,9 @@ func campaignKeys() []campaign.Flag {
 	f := pflag.NewFlagSet("certify", pflag.ContinueOnError)
 	f.SortFlags = false
 	new(certifyFlags).add(f)
+	ofRadii := pflag.NewFlagSet("radius", pflag.ContinueOnError)
+	new(certifyFlags).addRadius(ofRadii)
+	f.AddFlagSet(ofRadii)
 	var keys []campaign.Flag
 	f.VisitAll(func(flag *pflag.Flag) {
 		_, slice := flag.Value.(pflag.SliceValue)
@@ -88,12 +91,34 @@ func campaignKeys() []campaign.Flag {
 
 // campaignJob makes a job of a campaign of its flags.
 func campaignJob(args []string) (*certify.Job, error) {
-	_, job, err := parseCertify(args)
+	job, err := parseJob(args)
 	if err != nil {
 		return nil, err
 	}
 	job.Version = version()
 	return job, nil
+}
+
+// parseJob makes a job of the flags of certify, or of those of radius where --most is one of them.
+func parseJob(args []string) (*certify.Job, error) {
+	if commandOf(args) == "radius" {
+		if i := slices.IndexFunc(args, func(word string) bool {
+			return slices.Contains(radiusWithout, strings.TrimPrefix(word, "--")) && strings.HasPrefix(word, "--")
+		}); i >= 0 {
+			return nil, fmt.Errorf("%s is not for radii, which most and step say: leave one of them out", args[i])
+		}
+		return parseRadius(args)
+	}
+	_, job, err := parseCertify(args)
+	return job, err
+}
+
+// commandOf is the command whose flags a job of a campaign has.
+func commandOf(args []string) string {
+	if slices.Contains(args, "--most") || slices.Contains(args, "--step") {
+		return "radius"
+	}
+	return "certify"
 }
 
 func planCommand() *cobra.Command {
@@ -177,7 +202,7 @@ func listJobs(stdout, stderr io.Writer, planner *campaign.Planner, spec *campaig
 	}
 	var text strings.Builder
 	for i := range spec.Jobs() {
-		text.WriteString(certify.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...)) + "\n")
+		text.WriteString(certify.Shell(append([]string{"psafe", commandOf(spec.Args(i))}, spec.Args(i)...)) + "\n")
 	}
 	return printForProgram(text.String(), stdout, stderr)
 }

@@ -48,7 +48,7 @@ type plotFlags struct {
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
-	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority)")
+	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -61,7 +61,7 @@ var plotKinds = map[string][]string{
 	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
 
-	"histogram": {"by"},
+	"histogram": {"by", "of"},
 	"quantiles": {"by"},
 	"radii":     {"by"},
 }
@@ -179,6 +179,13 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		if p.split {
 			by = p.by
 		}
+		switch p.of {
+		case "radii":
+			return p.radii(records, plot.DrawRadiiHistogram)
+		case "p_safe":
+		default:
+			return nil, nil, fmt.Errorf("--of %.40q is neither p_safe nor radii, of which there are histograms", p.of)
+		}
 		drawing, err := plot.DrawHistogram(records, by)
 		return drawing, nil, err
 	case "quantiles":
@@ -189,16 +196,7 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		drawing, err := plot.DrawQuantiles(spreads)
 		return drawing, nil, err
 	case "radii":
-		by := []string{"posterior"} // psafe radius takes at each radius the method that proves most
-		if p.split {
-			by = p.by
-		}
-		list, err := plot.RadiiSeries(records, by)
-		if err != nil {
-			return nil, nil, err
-		}
-		drawing, err := plot.DrawRadii(list)
-		return drawing, nil, err
+		return p.radii(records, plot.DrawRadii)
 	}
 	points, err := p.coordinates(records[0])
 	if err != nil {
@@ -209,6 +207,23 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		return nil, nil, err
 	}
 	return plot.DrawHeat(grid, [2]int(p.columns)), nil, nil
+}
+
+// radii draws the radii of inputs.
+func (p *plotFlags) radii(records []record.Placed, figure func([]plot.RadiiOf) (*plot.Figure, error)) (*plot.Figure, []string, error) {
+	by := []string{"posterior"} // psafe radius takes at each radius the method that proves most
+	if p.split {
+		by = p.by
+	}
+	if slices.Contains(by, "eps") {
+		return nil, nil, errors.New("--by eps is not for radii, which are what is drawn: leave it out")
+	}
+	list, err := plot.RadiiSeries(records, by)
+	if err != nil {
+		return nil, nil, err
+	}
+	drawing, err := figure(list)
+	return drawing, nil, err
 }
 
 // coordinates reads two columns of --points, scaled as for the record, and checks

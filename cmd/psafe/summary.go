@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"psafe/host/job/campaign"
+	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/host/tell/summary"
 )
@@ -22,6 +23,7 @@ other (exit status 1).
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
   psafe summary DIR                       a campaign, as far as it is
+  psafe summary radii.jsonl --at 0.01,0.025
 
 Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
 apart; they are no certificates.`
@@ -29,11 +31,19 @@ apart; they are no certificates.`
 func summaryCommand() *cobra.Command {
 	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
 	asJSON := f.Bool("json", false, "one JSON object on one line (docs/report.md), in place of the text")
+	at := f.StringSlice("at", nil, "radii at which the shares of certified inputs are told, of records of psafe radius")
 	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
 		if f.NArg() == 0 {
 			return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
 		}
 		var s summary.Summary
+		for _, text := range *at {
+			eps, err := property.NewExact(text)
+			if err != nil || eps.Cmp(property.Exact{}) < 0 {
+				return fmt.Errorf("--at %.40q is no radius: give decimals or fractions such as 0.01,2/255", text)
+			}
+			s.At = append(s.At, eps)
+		}
 		err := eachResult(ctx, f.Args(), func(p record.Placed) error {
 			s.Add(&p)
 			return nil

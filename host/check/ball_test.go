@@ -174,10 +174,10 @@ func TestBallExactly(t *testing.T) {
 // TestCheckBall: a record of a ball is proved again, and one that claims as much of a larger ball, or of
 // the box, is not.
 func TestCheckBall(t *testing.T) {
-	job := images("glyphs-64-32-10.npz", 2, "0.1", certify.Method{By: new(prove.CLBP)}, bound.Float64)
+	job := images("glyphs-64-32-10.npz", 2, "0.1", certify.Method{By: new(prove.CLBP), Decision: true}, bound.Float64)
 	job.Tasks.Points.Norm = "1"
 	small := written(t, job)
-	job = images("glyphs-64-32-10.npz", 2, "0.1", certify.Method{By: new(prove.CLBP)}, bound.Float64)
+	job = images("glyphs-64-32-10.npz", 2, "0.1", certify.Method{By: new(prove.CLBP), Decision: true}, bound.Float64)
 	large := written(t, job)
 	c := &Checker{}
 	refused := func(line []byte) error {
@@ -191,6 +191,24 @@ func TestCheckBall(t *testing.T) {
 		if err := refused(line); err != nil {
 			t.Errorf("record %d: %v", i, err)
 		}
+	}
+	if r, err := parseRecord(small[0]); err != nil || r.Decision.Verdict != "decision_safe" {
+		t.Errorf("the decision on the ball: %v, %s", err, small[0])
+	}
+	if r, err := parseRecord(large[0]); err != nil || r.Decision.Verdict == "decision_safe" {
+		t.Errorf("the decision on the box: %v, %s", err, large[0])
+	}
+	var f files
+	r, err := parseRecord(small[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := f.question(r, Files{})
+	if err == nil {
+		err = q.decided(t.Context())
+	}
+	if q.task.Ball = nil; err != nil || q.decided(t.Context()) == nil {
+		t.Errorf("the decision on a ball: %v; or it was taken for one on a box", err)
 	}
 	// The bounds of the ball in the record of the box, which says another question.
 	as := objectOf(t, large[0])

@@ -145,6 +145,9 @@ func (q *question) decided(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(cells) == 1 && q.post.RequireIndependent() == nil { // parts of the box around a ball are bounded as boxes
+		of.ball = q.task.Ball
+	}
 	all, err := bound(ctx, of, cells, proof.Tau, enough)
 	if err != nil {
 		return err

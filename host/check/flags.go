@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +25,7 @@ const (
 // follows.
 var (
 	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--costs", "--reject", "--action", "--noise",
-		"--label-column", "--precision", "--time-limit", "--require"}
+		"--most", "--step", "--label-column", "--precision", "--time-limit", "--require"}
 	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
 
@@ -125,7 +126,7 @@ func (r *record) consistentFlags() error {
 			return fmt.Errorf("flags: %s: %.99q", of.words, r.Flags)
 		}
 	}
-	if err := r.consistentDraws(f); err != nil {
+	if err := cmp.Or(r.consistentDraws(f), r.consistentEnd(f)); err != nil {
 		return err
 	}
 	return r.consistentStop(f)

@@ -24,6 +24,9 @@ func identities(line []byte) ([]string, error) {
 			delete(values, f.Name) // a path
 		}
 	}
+	if _, end := values["radius_end"]; end {
+		delete(values, "eps") // what came out
+	}
 	array := arrayOf(string(values["inputs"]))
 	delete(values, "inputs")
 	if array != "" {

@@ -54,6 +54,8 @@ func (p *predictive) with(o *predictive, lower, upper func(a, b float64) float64
 type asked struct {
 	task   *property.Task
 	priced *priced
+	// ball is what the one cell is cut to, nil if it is not.
+	ball *property.Ball
 }
 
 // unknown is what is known of everything, sure the best that can be.
@@ -114,7 +116,7 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 			is.better(n.newTopPass(cells[c], try).predictive(of))
 		}
 		if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
-			is.better(n.newCellPass(cells[c], taus[c], try).predictive(of))
+			is.better(n.newPassOnBall(cells[c], of.ball, taus[c], try).predictive(of))
 		}
 		return is, nil
 	})

@@ -83,7 +83,7 @@ func pricedTask(task *property.Task, costs *property.Costs, action int, referenc
 		of.S.Any[0] = append(of.S.Any[0], len(of.S.Rows))
 		of.S.Rows = append(of.S.Rows, row.Negated())
 	}
-	return &asked{&of, p}, nil
+	return &asked{task: &of, priced: p}, nil
 }
 
 // predictive is what lower bounds of the means of all sums are.

@@ -44,7 +44,8 @@ type record struct {
 	TemplateSHA256 string `json:"template_sha256,omitempty"`
 	TemplateEntry  *int   `json:"template_entry,omitempty"`
 
-	Flags string `json:"flags"`
+	Flags     string `json:"flags"`
+	RadiusEnd string `json:"radius_end,omitempty"`
 
 	Method        string    `json:"method"`
 	Boxes         string    `json:"boxes,omitempty"`

@@ -36,7 +36,7 @@ var saidOnly = map[string]func(r *record) bool{
 	"cells":      func(r *record) bool { return !r.claims() },
 	"tau":        func(r *record) bool { return !r.claims() },
 	"stopped":    func(r *record) bool { return true },
-	"eps":        func(r *record) bool { return r.EpsSHA256 != "" },
+	"eps":        func(r *record) bool { return r.EpsSHA256 != "" || r.RadiusEnd != "" },
 	"clip":       func(r *record) bool { return r.ClipSHA256 != "" },
 	"mean":       func(r *record) bool { return r.MeanSHA256 != "" },
 	"std":        func(r *record) bool { return r.StdSHA256 != "" },
@@ -133,6 +133,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	moments := images("glyphs-64-32-10.npz", 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float32)
 	moments.Posterior.Factor = "20"
 	either := mixedJobs(t)["clbp float32"]
+	searched := points("samples-2-8-3.npz", pair, "", property.KeepsClass, certify.Method{By: new(prove.Finite)})
+	searched.Tasks.Points.Most, searched.Tasks.Points.Step = "0.5", "0.125"
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
 		points(tanh, pair, "0.02,0.05", property.KeepsClass, lbp(certify.Method{NoUpper: true})),
@@ -144,6 +146,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points(tanh, pair, "0.9", "argmax_is:1", certify.Method{}),
 		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.NeuronSum), Cells: new(2)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{Draws: new(10)}),
+		searched,
 		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
 		images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32),
 		parentJob(t, dir, certify.Method{}),

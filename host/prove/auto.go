@@ -59,7 +59,7 @@ func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Ta
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	rungs := slices.Concat(rest, momentRungs(e), rungsOf(e, &cfg))
+	rungs := slices.Concat(rest, ballRungs(tasks), momentRungs(e), rungsOf(e, &cfg))
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
@@ -85,6 +85,25 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 	whole.Cells = 1
 	best, err = method(within, e, whole, tasks)
 	return best, []rung{{certify: method, enough: 1 - clbp.Enough, share: shareOfCells}}, err
+}
+
+// ballRungs are what concentration LBP shows of the box around a ball, which may be cut.
+func ballRungs(tasks []property.Task) []rung {
+	if !slices.ContainsFunc(tasks, func(t property.Task) bool { return t.Ball != nil }) {
+		return nil
+	}
+	return []rung{{certify: withMixtures(byCLBP), enough: 1 - clbp.Enough, share: shareOfRung, balls: true}}
+}
+
+// boxed is a task with the box around its ball for T: what is proved of that is true of the ball. Of many
+// inputs the box holds so much more that nothing is shown of it, unless both are one point.
+func boxed(t property.Task) (box property.Task, worth bool) {
+	if t.Ball == nil {
+		return t, true
+	}
+	t.Ball = nil
+	b := t.T[0]
+	return t, len(b.Lo) <= decide.FewInputs || slices.Equal(b.Lo, b.Hi)
 }
 
 // momentRungs are exact moments, which take up to a second where a box of T is a point, and else nothing.
@@ -174,6 +193,8 @@ type rung struct {
 	least float64
 	// share is how much of the time that is left it may take, if time is limited.
 	share float64
+	// balls says that it is for tasks with balls alone.
+	balls bool
 }
 
 // open says that the method is worth trying.
@@ -193,13 +214,13 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 	var tasks []property.Task
 	var known []float64
 	for i, r := range best {
+		box, worth := boxed(*r.Task) // nothing else knows of balls
 		switch {
-		case !next.open(r):
-		case r.Task.Ball != nil: // nothing else knows of balls
+		case !next.open(r) || !worth || next.balls && r.Task.Ball == nil:
 		case cfg.Decided != nil && cfg.Decided(r):
 			r.Stopped = claim.Decided
 		default:
-			at, tasks, known = append(at, i), append(tasks, *r.Task), append(known, r.Lower())
+			at, tasks, known = append(at, i), append(tasks, box), append(known, r.Lower())
 		}
 	}
 	if err := ctx.Err(); len(tasks) > 0 && e.Cut(ctx, err) {

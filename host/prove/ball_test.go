@@ -14,7 +14,6 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
-	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -258,7 +257,7 @@ func TestBallsRefused(t *testing.T) {
 		{prove.Config{Method: prove.Statistical, Samples: 9, Confidence: 0.9}, "method statistical is for boxes"},
 		{prove.Config{Samples: 9, Confidence: 0.9}, "leave --draws out"},
 		{prove.Config{Cells: 4}, "leave --cells out"},
-		{prove.Config{Decision: true}, "leave --target out"},
+		{prove.Config{Mean: true}, "leave --target out"},
 		{prove.Config{Derived: true}, "--derived is for boxes"},
 	} {
 		err := prove.Run(t.Context(), []*engine.Engine{e}, c.cfg, []property.Task{task}, nil, nil)
@@ -266,12 +265,42 @@ func TestBallsRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.cfg, err, c.says)
 		}
 	}
-	// auto goes no further than concentration LBP, though sums of neurons show more of the box.
-	y := post.LogitsApprox([]float64{0, 0, 0})
-	task.S = property.ArgmaxIs(slices.Index(y, slices.Max(y)), 2)
-	for _, r := range runOn(t, []*engine.Engine{e}, prove.Config{Decided: func(*claim.Result) bool { return false }}, task) {
-		if r.Method != "clbp" || len(r.Proof.Cells) > 1 {
-			t.Errorf("a ball by method %s on cells %v", r.Method, r.Proof.Cells)
+}
+
+// TestBallsAuto: auto is never below what it shows of the box around a ball of few inputs, and what is
+// proved of a ball by methods of boxes counts for the ball alone where the box is worth it.
+func TestBallsAuto(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 42))
+	better := 0
+	for n := range testscale.Costly(t, 24) {
+		post := provetest.Noisy(r, 0.3, false, 2, 4, 2)
+		x := []float64{r.NormFloat64(), r.NormFloat64()}
+		y := post.LogitsApprox(x)
+		ball := around(x, 0.1, 1+n%2, -99, 99, property.ArgmaxIs(slices.Index(y, slices.Max(y)), 2))
+		box := ball
+		box.Ball = nil
+		cfg := prove.Config{NoUpper: true}
+		results := run(t, bound.Float64, post, cfg, ball, box)
+		alone := run(t, bound.Float64, post, prove.Config{Method: prove.CLBP, NoUpper: true}, ball)[0].Lower()
+		of, around := results[0], results[1]
+		if of.Lower() < max(around.Lower(), alone) || of.Task.Ball == nil {
+			t.Errorf("%d: p_lower %v by %s, of the box %v by %s, of the ball by clbp %v", n, of.Lower(), of.Method, around.Lower(), around.Method, alone)
+		}
+		if of.Lower() > alone {
+			better++
+		}
+	}
+	if better == 0 {
+		t.Error("the box is never better")
+	}
+	// Of many inputs the box is not tried, unless it is a point.
+	post := provetest.Noisy(r, 0.3, false, 12, 4, 2)
+	x := make([]float64, 12)
+	y := post.LogitsApprox(x)
+	for _, eps := range []float64{0, 0.1} {
+		task := around(x, eps, 2, -99, 99, property.ArgmaxIs(slices.Index(y, slices.Max(y)), 2))
+		if of := run(t, bound.Float64, post, prove.Config{NoUpper: true}, task)[0]; of.Method != "clbp" && eps > 0 {
+			t.Errorf("eps %v: by method %s", eps, of.Method)
 		}
 	}
 }

@@ -66,6 +66,65 @@ func pointsOf(r *rand.Rand, task *property.Task, d *claim.Decision) [][]float64 
 	return points
 }
 
+// onBall draws points that are outside of the ball of a task to its face. The last one is the witness where
+// there is one, which is where the proof has it.
+func onBall(points [][]float64, task *property.Task, d *claim.Decision) [][]float64 {
+	b := task.Ball
+	for i, x := range points {
+		if length := b.LengthApprox(x); length > 1 && length < 1e9 {
+			for j, c := range b.CentreLo {
+				x[j] = c + (x[j]-c)/length
+			}
+		}
+		if i == len(points)-1 && d.Proof.Witness != nil {
+			at, err := task.T[0].DecodePoint(d.Proof.Witness.At)
+			if err != nil {
+				panic(err)
+			}
+			points[i] = task.Witness(0, at).Lo
+		}
+	}
+	return points
+}
+
+// TestDecisionOnBalls: of many inputs the decision on a ball is more than that on the box around it, and a
+// network that is refuted is so at a point of the ball.
+func TestDecisionOnBalls(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 41))
+	better, refuted := 0, 0
+	const cases = 12
+	for n := range cases {
+		post := provetest.Noisy(r, 0.02, false, 12, 8, 3)
+		x := make([]float64, 12)
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		y := post.LogitsApprox(x)
+		ball := around(x, []float64{0.05, 0.15, 1.5}[n%3], 1+n%2, -99, 99, property.ArgmaxIs(slices.Index(y, slices.Max(y)), 3))
+		ball.Label = slices.Index(y, slices.Max(y))
+		box := ball
+		box.Ball = nil
+		cfg := prove.Config{Method: prove.CLBP, Decision: true, NoUpper: true}
+		results := run(t, bound.Float64, post, cfg, ball, box)
+		on, around := results[0].Decision, results[1].Decision
+		if on.Gap > around.Gap+0.01 {
+			better++
+		}
+		if on.Gap < around.Gap-1e-3 {
+			t.Errorf("%d: gap %v on the ball, %v on the box around it", n, on.Gap, around.Gap)
+		}
+		if w := on.Proof.Witness; w != nil {
+			refuted++
+			if at, err := ball.T[0].DecodePoint(w.At); err != nil || ball.Witness(0, at).Lo == nil {
+				t.Errorf("%d: the witness is no point of the ball", n)
+			}
+		}
+	}
+	if t.Logf("%d better, %d refuted", better, refuted); better < 3 || refuted == 0 {
+		t.Errorf("of %d only %d are better than on boxes, %d refuted", cases, better, refuted)
+	}
+}
+
 // against compares a decision with the predictive at a point, each of whose probabilities may err by
 // slack.
 func against(t *testing.T, name string, task *property.Task, d *claim.Decision, pi, slack []float64, vote, voteSlack float64) {
@@ -141,7 +200,7 @@ func ruleOf(r *rand.Rand, n, classes int) (rule decide.Rule) {
 // small noise all is decided one way or the other, and the probability is found.
 func TestDecisionOfNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 3))
-	safe, unsafe := 0, 0
+	safe, unsafe, balls := 0, 0, 0
 	const draws = 2000
 	for n := range testscale.Cases(t, 300) {
 		sd := []float64{0, 0.02, 0.1, 0.4}[n%4]
@@ -163,6 +222,10 @@ func TestDecisionOfNoise(t *testing.T) {
 		if post.Networks() != nil {
 			cfg.Method = prove.Finite
 		}
+		if n%4 == 1 && post.Independent() {
+			task.Ball = around(x, (task.T[0].Hi[0]-task.T[0].Lo[0])/2, 1+n/4%2, -99, 99, task.S).Ball
+			cfg.Cells = 0
+		}
 		result := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, cfg, task)[0]
 		d := result.Decision
 		switch d.Verdict() {
@@ -172,6 +235,10 @@ func TestDecisionOfNoise(t *testing.T) {
 			unsafe++
 		}
 		points := pointsOf(r, &task, d)
+		if task.Ball != nil {
+			points = onBall(points, &task, d)
+			balls++
+		}
 		pi, square, vote := make([][]float64, len(points)), make([][]float64, len(points)), make([]float64, len(points))
 		for p := range points {
 			pi[p], square[p] = make([]float64, post.Outputs()), make([]float64, post.Outputs())
@@ -211,7 +278,7 @@ func TestDecisionOfNoise(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d safe, %d unsafe", safe, unsafe); safe < 3 || unsafe < 2 {
+	if t.Logf("%d safe, %d unsafe, %d on balls", safe, unsafe, balls); safe < 3 || unsafe < 2 {
 		t.Errorf("only %d are safe and %d unsafe", safe, unsafe)
 	}
 }

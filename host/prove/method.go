@@ -248,8 +248,8 @@ func (c *Config) TakesBalls(p *posterior.Posterior) error {
 		return errors.New("networks are drawn for boxes, not for balls: leave --draws out, or use --norm inf")
 	case c.Cells > 1:
 		return errors.New("balls are not cut into cells: leave --cells out, or use --norm inf")
-	case c.Decision || c.Mean:
-		return errors.New("decisions and means are bounded on boxes, not on balls: leave --target out, or use --norm inf")
+	case c.Mean:
+		return errors.New("means are bounded on boxes, not on balls: leave --target out, or use --norm inf")
 	case c.Derived:
 		return errors.New("--derived is for boxes, not for balls: leave it out, or use --norm inf")
 	case p.RequireIndependent() != nil:

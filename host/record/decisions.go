@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"hash/maphash"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -140,14 +139,7 @@ func (d *Decisions) Robust() (Down, Up) {
 func (d *Decisions) RobustVote() Down { return d.share(d.Vote) }
 
 // share is n of all, rounded down.
-func (d *Decisions) share(n int) Down {
-	exact := big.NewRat(int64(n), int64(max(1, d.N)))
-	f, _ := exact.Float64()
-	if new(big.Rat).SetFloat64(f).Cmp(exact) > 0 {
-		f = math.Nextafter(f, math.Inf(-1))
-	}
-	return Down(f)
-}
+func (d *Decisions) share(n int) Down { return ratDown(big.NewRat(int64(n), int64(max(1, d.N)))) }
 
 // MeanLower is the mean of the lower bounds of the class's probability, rounded down.
 func (d *Decisions) MeanLower() Down { return Down(d.lower.MeanDown()) }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
@@ -62,7 +63,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 // methodFlags say how a question is answered, with whether a value follows: of all flags that
 // the field flags has, the others say which question it is.
 var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples": true, "--cells": true, "--depth": true, "--gamma": true, "--splits": true, "--confidence": true,
-	"--precision": true, "--time-limit": true, "--target": true, "--uniform": false, "--no-upper": false, "--derived": false}
+	"--precision": true, "--time-limit": true, "--target": true, "--most": true, "--step": true, "--uniform": false, "--no-upper": false, "--derived": false}
 
 // questionFlags appends what is left of the field flags without methodFlags.
 func questionFlags(b []byte, flags string) []byte {
@@ -95,13 +96,16 @@ func nextWord(text string) (word, rest string) {
 
 // MethodAsked is the method that a record's run was asked for, --method; the field method says
 // which one gave p_lower.
-func (r *Record) MethodAsked() string {
+func (r *Record) MethodAsked() string { return cmp.Or(r.flag("--method"), r.Method) }
+
+// flag is the value of a flag that the field flags has, empty if it does not.
+func (r *Record) flag(name string) string {
 	for flags := r.Flags; flags != ""; {
 		var word string
-		if word, flags = nextWord(flags); word == "--method" {
+		if word, flags = nextWord(flags); word == name {
 			word, _ = nextWord(flags)
 			return word
 		}
 	}
-	return r.Method
+	return ""
 }

@@ -38,6 +38,9 @@ var askedFields, askedType, named = func() (places []int, object reflect.Type, n
 func (r *Record) asked() *asking {
 	a := asking(*r)
 	a.Inputs = r.Member()
+	if r.RadiusEnd != "" {
+		a.Eps = "" // which is what came out
+	}
 	v := reflect.ValueOf(&a).Elem()
 	for _, of := range named {
 		if path, digest := v.Field(of[0]), v.Field(of[1]); !digest.IsZero() {

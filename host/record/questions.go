@@ -11,7 +11,7 @@ import (
 // Questions finds records that cannot all be true: records about the same question, which is
 // the same P_safe, whatever methods, devices and precisions gave the bounds. It compares radii
 // too: T grows with eps and so P_safe falls, and what is proved to be at least p at one radius
-// is at least p at every smaller one. So it is with decisions, where records have some.
+// is at least p at every smaller one. So it is with decisions and means, where records have some.
 //
 // It keeps about 80 bytes for a question, and looks at no more than mostQuestions of them. The
 // zero value is ready.
@@ -21,7 +21,8 @@ type Questions struct {
 	families map[[16]byte]uint32
 	entries  chunks
 	drawn    map[uint32]*drawnEnds
-	decided  map[uint32]*decidedAt
+	decided  map[uint32][]*decidedAt
+	means    map[uint32][]meanEnds
 	radii    map[string]uint32
 	values   []property.Exact // of radii
 	files    map[string]uint64
@@ -111,9 +112,7 @@ func (q *Questions) Add(p *Placed) {
 	if p.Statistical != nil {
 		q.draw(i, p.Statistical, at)
 	}
-	if p.Decision != nil {
-		q.decide(i, p.Decision, at)
-	}
+	q.decide(i, p.Record, at)
 }
 
 // place is where a record is; not known if there are too many files.
@@ -228,7 +227,7 @@ func (q *Questions) Contradictions() []Contradiction {
 		}
 		family := q.byRadius(i)
 		if len(certified) < MostContradictions {
-			certified = q.decisions(q.certified(certified, family), family)
+			certified = q.meansApart(q.decisions(q.certified(certified, family), family), family)
 		}
 		if len(drawn) < MostContradictions {
 			drawn = q.intervals(drawn, family)

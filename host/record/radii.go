@@ -2,6 +2,10 @@ package record
 
 import "psafe/host/prove/claim"
 
+// RadiusEndWords are what psafe radius looks for: the largest radius at which what is wanted is certified,
+// and the smallest at which it is refuted.
+var RadiusEndWords = [2]string{"certified", "refuted"}
+
 // Radii sums up what records at several radii say of each input: the largest at which what is wanted is
 // certified, and the smallest at which it is refuted. T grows with the radius, so the first holds for
 // all smaller ones, and the second for all larger ones. Its zero value is ready.
@@ -19,11 +23,17 @@ type RadiusEnds struct {
 	IsCertified, IsRefuted bool
 }
 
-// Wanted is 1 if a record certifies what is wanted, the decision where it has one, -1 if it refutes it.
+// Wanted is 1 if a record certifies what is wanted, the decision or the means where these were asked for,
+// and -1 if it refutes it.
 func (r *Record) Wanted() int {
 	verdict, safe, unsafe := r.Verdict, "safe", "unsafe"
-	if r.Decision != nil {
+	switch {
+	case r.Decision != nil:
 		verdict, safe, unsafe = r.Decision.Verdict, claim.DecisionSafe, claim.DecisionUnsafe
+	case r.OutputMean != nil:
+		verdict, safe, unsafe = r.OutputMean.Verdict, claim.MeanSafe, claim.MeanUnsafe
+	case r.flag("--target") == "mean":
+		return 0 // no mean is bounded
 	}
 	switch verdict {
 	case safe:
@@ -32,6 +42,22 @@ func (r *Record) Wanted() int {
 		return -1
 	}
 	return 0
+}
+
+// WantedWords say what Wanted is about: P_safe and what is required of it, a decision and how it is made,
+// or means.
+func (r *Record) WantedWords() string {
+	switch target := r.flag("--target"); target {
+	case "":
+		return "P_safe >= " + r.Require.String()
+	default:
+		for _, flag := range ruleFlags {
+			if value := r.flag(flag); value != "" {
+				target += " " + flag + " " + value
+			}
+		}
+		return target
+	}
 }
 
 // Add takes in a record.

@@ -49,6 +49,8 @@ type Record struct {
 	TemplateEntry  *int   `json:"template_entry,omitempty"`
 	// Flags are those that decide the numbers and that no other field tells.
 	Flags string `json:"flags,omitempty"`
+	// RadiusEnd is one of RadiusEndWords where Eps was looked for.
+	RadiusEnd string `json:"radius_end,omitempty"`
 
 	// Method is what gave p_lower, for "auto" the method that gave the best.
 	Method string `json:"method"`

@@ -70,9 +70,11 @@ type Task struct {
 	ID string `json:"id"`
 	// Job is the number of its job.
 	Job int `json:"job"`
-	// Index, Eps, Name and Property are those of the record, for people and for tools.
-	Index    int    `json:"index"`
-	Eps      string `json:"eps,omitempty"`
-	Name     string `json:"name,omitempty"`
-	Property string `json:"property"`
+	// Index, Eps, Name, Property and RadiusEnd are those of the record, for people and for tools. A radius
+	// that is looked for has no Eps yet.
+	Index     int    `json:"index"`
+	Eps       string `json:"eps,omitempty"`
+	RadiusEnd string `json:"radius_end,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Property  string `json:"property"`
 }

@@ -162,6 +162,8 @@ func better(a, b *record.Record) bool {
 func disagree(a, b record.Placed) error {
 	field, inA, inB := "", "", ""
 	switch {
+	case a.RadiusEnd != "" && a.Eps != b.Eps: // which was found; bounds at two radii do not exclude each other
+		field, inA, inB = "eps", a.Eps, b.Eps
 	case float64(a.PLower) > float64(b.PUpper):
 		return disagreement(a, b, fmt.Sprintf("p_lower is %s", a.PLower.Exact()), fmt.Sprintf("p_upper %s", b.PUpper.Exact()))
 	case float64(b.PLower) > float64(a.PUpper):

@@ -117,6 +117,21 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
+// TestRadiiDiffer: what was found is no way to spell a question, and bounds at two radii exclude nothing.
+func TestRadiiDiffer(t *testing.T) {
+	at := func(eps string, lower record.Down) record.Placed {
+		return record.Placed{Record: &record.Record{RadiusEnd: "certified", Eps: eps, PLower: lower, PUpper: 1}}
+	}
+	for _, c := range []struct {
+		a, b record.Placed
+		says string
+	}{{at("0.1", 0.9), at("0.1", 0.9), ""}, {at("0.1", 0.9), at("0.2", 0.9), "eps is 0.1 in "}, {at("0.1", 0.9), at("0.1", 0.8), "p_lower is "}} {
+		if err := disagree(c.a, c.b); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("eps %s and %s: %v, want %q", c.a.Eps, c.b.Eps, err, c.says)
+		}
+	}
+}
+
 // TestOtherQuestion: a record with the id of its task that is about something else is none of
 // the campaign, whatever its checksum says.
 func TestOtherQuestion(t *testing.T) {

@@ -317,7 +317,7 @@ func (pl *planning) job(ctx context.Context, i int, prepared *certify.Prepared) 
 		if err != nil {
 			return err
 		}
-		task := Task{Task: job.First + k, ID: rec.ID, Job: i, Index: rec.Index, Eps: rec.Eps, Name: rec.Name, Property: rec.Property}
+		task := Task{Task: job.First + k, ID: rec.ID, Job: i, Index: rec.Index, Eps: rec.Eps, RadiusEnd: rec.RadiusEnd, Name: rec.Name, Property: rec.Property}
 		if err := pl.once(task); err != nil {
 			return err
 		}

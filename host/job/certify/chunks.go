@@ -24,6 +24,9 @@ var (
 // each, in this order, one call at a time. An error of emit is returned as it is if it is an
 // *outfile.Error; others are those of Job.Run.
 func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, number func(i int) int, emit func(*record.Record) error) error {
+	if r.tasks.search != nil {
+		return r.inRadii(ctx, engines, n, number, emit)
+	}
 	for first := 0; first < n; {
 		chunk, err := r.chunk(first, n, number)
 		if err != nil {

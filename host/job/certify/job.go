@@ -326,7 +326,7 @@ func (j *Job) read() (*ready, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.check(&cfg); err != nil {
+	if err := cmp.Or(j.check(&cfg), j.searches()); err != nil {
 		return nil, err
 	}
 	cfg.TimeLimit = or(j.TimeLimit, 0)
@@ -348,6 +348,9 @@ func (j *Job) read() (*ready, error) {
 	began = time.Now()
 	r.tasks, err = j.Tasks.load(r.post)
 	r.took[1] = time.Since(began).Seconds()
+	if err == nil && r.tasks.search != nil && j.Method.NoUpper {
+		r.tasks.certifiedOnly()
+	}
 	return r, err
 }
 

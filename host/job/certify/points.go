@@ -13,6 +13,7 @@ import (
 
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // radius is one of the radii of a list, and the region that it makes.
@@ -27,11 +28,23 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if p.Inputs == "" {
 		return nil, errors.New("--inputs is missing: name a data file, as in --inputs points.csv --eps 0.01, or a property file with --property FILE.json")
 	}
-	radii, err := p.radii(post.Inputs())
+	g, err := p.grid()
 	if err != nil {
 		return nil, err
 	}
-	points, index, list, err := p.read(post, len(radii))
+	texts := p.Eps
+	if g != nil {
+		texts = g.text(g.most)
+	}
+	radii, err := p.radii(texts, post.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	times := len(radii)
+	if g != nil {
+		times = len(record.RadiusEndWords)
+	}
+	points, index, list, err := p.read(post, times)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +62,7 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
 	list.n = len(radii) * len(index)
-	list.around = func(n int, r radius) (property.Task, error) {
+	around := func(n int, r radius) (property.Task, error) {
 		task := property.Task{Index: index[n], Eps: r.text, EpsSHA256: r.region.EpsSHA256}
 		var err error
 		if task.S, task.Label, err = safe(task.Index); err == nil {
@@ -57,8 +70,29 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		}
 		return task, err
 	}
-	list.at = func(k int) (property.Task, error) { return list.around(k%len(index), radii[k/len(index)]) }
-	return list, nil
+	list.at = func(k int) (property.Task, error) { return around(k%len(index), radii[k/len(index)]) }
+	if g == nil {
+		return list, nil
+	}
+	s := &search{grid: g, ends: record.RadiusEndWords[:], around: around, regions: map[int]radius{}}
+	s.at = func(k int) (radius, error) {
+		radii, err := p.radii(g.text(k), post.Inputs())
+		if err != nil {
+			return radius{}, err
+		}
+		return radii[0], nil
+	}
+	none, err := s.region(0)
+	list.search, list.n = s, len(s.ends)*len(index)
+	list.at = func(k int) (property.Task, error) {
+		n := k / len(s.ends)
+		// A point outside of the clip interval has a T from some radius on only.
+		if _, err := around(n, none); err != nil {
+			return property.Task{}, err
+		}
+		return around(n, radii[0])
+	}
+	return list, err
 }
 
 // give gives a task the region around point task.Index.
@@ -73,12 +107,12 @@ func (l *taskList) give(task *property.Task, points *property.Points, region *pr
 }
 
 // radii reads the list of radii, no two of which may be the same.
-func (p *Points) radii(inputs int) ([]radius, error) {
-	if p.Eps == "" {
+func (p *Points) radii(texts string, inputs int) ([]radius, error) {
+	if texts == "" {
 		return nil, errors.New("--eps is missing: the radius of T around each point, for example 0.01 (0 is the point itself)")
 	}
 	var radii []radius
-	for _, text := range property.SplitList(p.Eps) {
+	for _, text := range property.SplitList(texts) {
 		text = strings.TrimSpace(text)
 		if text == "" {
 			return nil, fmt.Errorf("--eps %.60s: a radius of the list is empty: write radii such as 1/255,2/255", p.Eps)

@@ -78,9 +78,7 @@ func (p *Prepared) Known(k int) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := p.r.known(&t)
-	rec.Task = k
-	return rec, nil
+	return p.r.asked(k, &t), nil
 }
 
 // InputFile is a file that a job reads, as its flags name it, with its digest and the field of

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
+	"time"
 
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
@@ -15,20 +15,11 @@ import (
 	"psafe/host/record"
 )
 
-// Radii asks for radii of T: the multiples of Step, a decimal or a fraction, from 0 up to Most.
-type Radii struct{ Step, Most string }
-
-// Radius is what was found of a point: records at the largest radius at which what is wanted was
-// certified and at the smallest at which it was refuted, nil if there is none. T grows with the radius,
-// so the first holds for all smaller ones, and the second for all larger ones.
-type Radius struct {
-	Index              int
-	Label              *int
-	Certified, Refuted *record.Record
-}
-
 // mostRadii is how many multiples of a step there may be.
 const mostRadii = 1 << 20
+
+// defaultSteps is how many steps go into Most where no step is given.
+const defaultSteps = 256
 
 // grid is radii by their numbers.
 type grid struct {
@@ -37,21 +28,31 @@ type grid struct {
 	digits, most int
 }
 
-// grid reads what is asked.
-func (a *Radii) grid() (*grid, error) {
-	step, err := property.NewExact(a.Step)
-	if err != nil || step.Cmp(property.Exact{}) <= 0 {
-		return nil, fmt.Errorf("--step %.40q is no number above 0: give a decimal such as 0.001, or a fraction such as 1/255", a.Step)
+// grid reads Most and Step, nil where no radii are asked for.
+func (p *Points) grid() (*grid, error) {
+	if p.Most == "" {
+		return nil, nil
 	}
-	most, err := property.NewExact(a.Most)
-	if err != nil || most.Cmp(step) < 0 {
-		return nil, fmt.Errorf("--most %.40q is no number from --step %s on", a.Most, a.Step)
+	most, err := property.NewExact(p.Most)
+	if err != nil || most.Cmp(property.Exact{}) <= 0 {
+		return nil, fmt.Errorf("--most %.40q is no number above 0: give the largest radius that is looked at, such as 0.1", p.Most)
+	}
+	text := p.Step
+	if text == "" {
+		text = new(big.Rat).Quo(most.Rat(), big.NewRat(defaultSteps, 1)).RatString()
+	}
+	step, err := property.NewExact(text)
+	if err != nil || step.Cmp(property.Exact{}) <= 0 {
+		return nil, fmt.Errorf("--step %.40q is no number above 0: give a decimal such as 0.001, or a fraction such as 1/255", p.Step)
+	}
+	if most.Cmp(step) < 0 {
+		return nil, fmt.Errorf("--most %.40q is no number from --step %s on", p.Most, p.Step)
 	}
 	g := &grid{step: step.Rat(), digits: -1}
 	n := new(big.Rat).Quo(most.Rat(), step.Rat())
 	whole := new(big.Int).Quo(n.Num(), n.Denom())
 	if !whole.IsInt64() || whole.Int64() > mostRadii {
-		return nil, fmt.Errorf("--step %s goes more than %d times into --most %s: give a larger step", a.Step, mostRadii, a.Most)
+		return nil, fmt.Errorf("--step %s goes more than %d times into --most %s: give a larger step", p.Step, mostRadii, p.Most)
 	}
 	g.most = int(whole.Int64())
 	for d := range 400 { // a decimal has no more
@@ -75,12 +76,45 @@ func (g *grid) text(k int) string {
 	return strings.TrimSuffix(strings.TrimRight(r.FloatString(g.digits), "0"), ".")
 }
 
+// search is how a run looks for radii: both ends of each point are tasks, one behind the other.
+type search struct {
+	*grid
+	// ends are those that are looked for: without upper bounds nothing is refuted.
+	ends []string
+	// around is the task of point number n at a radius.
+	around func(n int, r radius) (property.Task, error)
+	// regions are the radii that were asked for so far, by their numbers; at makes one.
+	regions map[int]radius
+	at      func(k int) (radius, error)
+}
+
+// region is radius k.
+func (s *search) region(k int) (radius, error) {
+	r, there := s.regions[k]
+	if there {
+		return r, nil
+	}
+	r, err := s.at(k)
+	s.regions[k] = r
+	return r, err
+}
+
 // ends is what is known of a point, by the numbers of radii: nothing was certified from no on, and
 // nothing refuted up to yes.
 type ends struct {
+	*search
 	certified, no int
 	yes, refuted  int
-	records       [2]*record.Record
+	// records are those at both ends. Where nothing is certified it is that of the point itself, where
+	// nothing is refuted that at the largest radius.
+	records [2]*record.Record
+	// point is its number, tasks are the numbers of those that are asked for.
+	point int
+	tasks []int
+}
+
+func (s *search) newEnds(point int) *ends {
+	return &ends{search: s, point: point, certified: -1, no: s.most + 1, yes: -1, refuted: s.most + 1}
 }
 
 // next is the radius that tells most, first of what is certified; -1 when all is known.
@@ -90,7 +124,7 @@ func (e *ends) next() int {
 		return 0 // where nothing is certified of the point itself, nothing is of anything
 	case e.no-e.certified > 1:
 		return (e.no + e.certified) / 2
-	case e.refuted-e.yes > 1:
+	case e.refuted-e.yes > 1 && len(e.search.ends) > 1:
 		return (e.refuted + e.yes) / 2
 	}
 	return -1
@@ -98,6 +132,12 @@ func (e *ends) next() int {
 
 // learn takes in a record at radius k. The error is a *Contradiction.
 func (e *ends) learn(k int, r *record.Record) error {
+	if k == 0 && e.certified < 0 {
+		e.records[0] = r
+	}
+	if k == e.most && e.refuted > k {
+		e.records[1] = r
+	}
 	switch verdict := r.Wanted(); {
 	case verdict > 0:
 		if k > e.certified {
@@ -119,174 +159,131 @@ func (e *ends) learn(k int, r *record.Record) error {
 	return nil
 }
 
-// Radii looks, by bisection, for the radii of all points of the job, which has no list of radii and
-// writes no file, and returns them in the order of points. Their records are those of Run at each
-// radius, but for times, and make a run of their own. Errors are those of Run.
-func (j *Job) Radii(ctx context.Context, ask Radii) ([]*Radius, error) {
-	g, err := ask.grid()
-	if err != nil {
-		return nil, err
-	}
-	switch points := &j.Tasks.Points; {
-	case j.Out.Path != "" || j.Out.Resume:
-		panic("certify: Radii: a job that writes a file")
+// certifiedOnly looks for no refuted ends.
+func (l *taskList) certifiedOnly() {
+	l.n /= len(l.search.ends)
+	l.search.ends = l.search.ends[:1]
+}
+
+// searches refuses what cannot be asked of radii.
+func (j *Job) searches() error {
+	p := &j.Tasks.Points
+	switch {
+	case p.Most == "" && p.Step != "":
+		return errors.New("--step is that of radii: give --most, the largest that is looked at, or leave it out")
+	case p.Most == "":
+		return nil
 	case j.Tasks.File != "":
-		return nil, errors.New("radii are those around points, with a property in words: give --inputs, and no property file")
-	case points.Eps != "":
-		return nil, errors.New("--eps is what is looked for: give --most and --step")
+		return errors.New("radii are those around points, with a property in words: give --inputs, and no property file")
+	case p.Eps != "":
+		return errors.New("--eps is what is looked for: leave it out, or --most and --step")
+	case j.TimeLimit != nil:
+		return errors.New("--time-limit is not for radii, which would depend on how fast the machine is: leave it out")
+	case or(j.Method.Boxes, prove.Centred) == prove.Drawn:
+		return errors.New("--boxes drawn is not for radii: inputs share the boxes")
 	}
-	of := *j
-	of.Tasks.Points.Eps = g.text(g.most)
-	r, err := of.read()
-	if err != nil {
-		return nil, err
-	}
-	if r.cfg.Boxes == prove.Drawn {
-		return nil, errors.New("--boxes drawn is not for radii: inputs share the boxes")
-	}
-	if err := r.survey(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.pointsThemselves(&of, g); err != nil {
-		return nil, err
-	}
-	if err := r.doubted(); err != nil {
-		return nil, err
-	}
-	w, err := r.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	r.tellFirst(w.engines[0].Precision())
-	list, err := r.bisect(ctx, w.engines, g)
-	if err != nil {
-		return nil, err
-	}
-	number(list)
-	return list, w.done()
+	return nil
 }
 
-// pointsThemselves looks whether all points have a T at radius 0, before anything is computed: a point
-// outside of --clip has one from some radius on only.
-func (r *ready) pointsThemselves(j *Job, g *grid) error {
-	points := j.Tasks.Points
-	points.Eps = g.text(0)
-	radii, err := points.radii(r.post.Inputs())
-	for i := 0; i < r.tasks.n && err == nil; i++ {
-		_, err = r.tasks.around(i, radii[0])
+// asked is what the record of task k says whatever comes out. Which radius an end is comes out.
+func (r *ready) asked(k int, t *property.Task) *record.Record {
+	rec := r.known(t)
+	if s := r.tasks.search; s != nil {
+		rec.RadiusEnd, rec.Eps = s.ends[k%len(s.ends)], ""
+		rec.Identify()
 	}
-	return err
+	rec.Task = k
+	return rec
 }
 
-// bisect asks for one radius of each point that is not settled, until all are.
-func (r *ready) bisect(ctx context.Context, engines []*engine.Engine, g *grid) ([]*Radius, error) {
-	known := make([]*ends, r.tasks.n)
-	for i := range known {
-		known[i] = &ends{certified: -1, no: g.most + 1, yes: -1, refuted: g.most + 1}
-	}
-	regions := map[int]radius{}
-	for {
-		var open, at []int
-		for i, e := range known {
-			if k := e.next(); k >= 0 {
-				open, at = append(open, i), append(at, k)
+// Points are looked at in a window, which grows while a round over it takes less than shortRound and
+// shrinks when it takes more than longRound: what is not written yet is lost with a process. What comes
+// out does not depend on it.
+const (
+	firstWindow           = 16
+	shortRound, longRound = time.Second, 10 * time.Second
+)
+
+// inRadii is inChunks for ends of radii: it asks for one radius of each point of the window, until all
+// is known of the first ones.
+func (r *ready) inRadii(ctx context.Context, engines []*engine.Engine, n int, number func(i int) int, emit func(*record.Record) error) error {
+	s := r.tasks.search
+	const copies = 4 // of the ends of T and of what is inside
+	most := max(1, min(chunkTasks, chunkBytes/(8*copies*max(1, r.post.Inputs()))))
+	window := min(most, firstWindow)
+	var open []*ends
+	for taken, done := 0, 0; done < n; {
+		for len(open) < window && taken < n {
+			e := s.newEnds(number(taken) / len(s.ends))
+			for ; taken < n && number(taken)/len(s.ends) == e.point; taken++ {
+				e.tasks = append(e.tasks, number(taken))
 			}
+			open = append(open, e)
 		}
-		if len(open) == 0 {
-			break
+		began := time.Now()
+		if err := r.round(ctx, engines, open); err != nil {
+			return err
 		}
-		for _, k := range at {
-			if _, there := regions[k]; there {
-				continue
-			}
-			of := r.Tasks.Points
-			of.Eps = g.text(k)
-			radii, err := of.radii(r.post.Inputs())
-			if err != nil {
-				return nil, err
-			}
-			regions[k] = radii[0]
+		switch took := time.Since(began); {
+		case took < shortRound:
+			window = min(most, 2*window)
+		case took > longRound:
+			window = max(1, window/2)
 		}
-		for some := range slices.Chunk(slices.Collect(indices(len(open))), chunkTasks) {
-			var tasks []property.Task
-			for _, n := range some {
-				t, err := r.tasks.around(open[n], regions[at[n]])
-				if err == nil {
-					err = r.tasks.fits(&t, r.precision())
+		for len(open) > 0 && open[0].next() < 0 {
+			for _, k := range open[0].tasks {
+				rec := *open[0].records[k%len(s.ends)]
+				rec.RadiusEnd, rec.Task = s.ends[k%len(s.ends)], k
+				rec.Identify()
+				if err := emit(&rec); err != nil {
+					return err
 				}
-				if err != nil {
-					return nil, err
-				}
-				tasks = append(tasks, t)
+				done++
 			}
-			done := 0
-			if err := prove.Run(ctx, engines, r.cfg, tasks, nil, func(res *claim.Result) error {
-				rec, err := r.record(res)
-				if err == nil {
-					n := some[done]
-					done++
-					err = known[open[n]].learn(at[n], rec)
-				}
-				return err
-			}); err != nil {
-				return nil, r.blamed(ctx, err, engines)
-			}
+			open = open[1:]
 		}
 		if r.Progress != nil {
-			r.Progress(r.tasks.n-len(open), r.tasks.n)
+			r.Progress(done, n)
 		}
 	}
-	var list []*Radius
-	for i, e := range known {
-		t, err := r.tasks.at(i)
+	return nil
+}
+
+// round asks for the next radius of each point of which not all is known.
+func (r *ready) round(ctx context.Context, engines []*engine.Engine, open []*ends) error {
+	s := r.tasks.search
+	var tasks []property.Task
+	var of []*ends
+	var at []int
+	for _, e := range open {
+		k := e.next()
+		if k < 0 {
+			continue
+		}
+		region, err := s.region(k)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		of := &Radius{Index: t.Index, Certified: e.records[0], Refuted: e.records[1]}
-		if t.Label >= 0 {
-			of.Label = &t.Label
+		t, err := s.around(e.point, region)
+		if err == nil {
+			err = r.tasks.fits(&t, r.precision())
 		}
-		list = append(list, of)
+		if err != nil {
+			return err
+		}
+		tasks, of, at = append(tasks, t), append(of, e), append(at, k)
 	}
-	return list, nil
-}
-
-// indices are 0 to n-1.
-func indices(n int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
+	done := 0
+	err := prove.Run(ctx, engines, r.cfg, tasks, nil, func(res *claim.Result) error {
+		rec, err := r.record(res)
+		if err == nil {
+			err = of[done].learn(at[done], rec)
+			done++
 		}
-	}
-}
-
-// RecordsOf are those of radii in the order of a file.
-func RecordsOf(list []*Radius) []*record.Record {
-	var all []*record.Record
-	for _, of := range list {
-		for _, r := range []*record.Record{of.Certified, of.Refuted} {
-			if r != nil {
-				all = append(all, r)
-			}
-		}
-	}
-	return all
-}
-
-// number makes a run of the records.
-func number(list []*Radius) {
-	all := RecordsOf(list)
-	run := record.RunID(func(yield func(string) bool) {
-		for _, r := range all {
-			if !yield(r.ID) {
-				return
-			}
-		}
+		return err
 	})
-	for k, r := range all {
-		r.Task, r.Tasks, r.Run = k, len(all), run
+	if err != nil {
+		return r.blamed(ctx, err, engines)
 	}
+	return nil
 }

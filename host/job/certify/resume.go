@@ -317,8 +317,10 @@ func (r *ready) agree(file string, rec *record.Record, k int) error {
 	if err != nil {
 		return err
 	}
-	want := r.known(&task)
-	want.Task = k
+	want := r.asked(k, &task)
+	if r.tasks.search != nil {
+		want.Eps = rec.Eps // which is what was found
+	}
 	if rec.Method == "neuronsum" {
 		want.Precision = "float64" // the host's sums, whatever the device's is
 	}

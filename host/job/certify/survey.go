@@ -33,7 +33,7 @@ func (r *ready) survey(ctx context.Context) error {
 		err = inOrder(ctx, r.tasks.n, r.atATime(), func(k int) (s surveyed, err error) {
 			t, err := r.tasks.at(k)
 			if err == nil {
-				s = surveyed{t, r.tasks.fits(&t, r.precision()), r.known(&t).ID}
+				s = surveyed{t, r.tasks.fits(&t, r.precision()), r.asked(k, &t).ID}
 				s.task.T, s.task.Inner, s.task.S = nil, nil, property.Safe{}
 			}
 			return s, err

@@ -30,10 +30,14 @@ type Points struct {
 	Index *string
 	// Eps lists the radii of T, with commas between them: there is a task for each of them and
 	// each point. Each, and Norm, Clip, Fix and Free, are what property.RegionText says.
-	Eps       string
-	Norm      string
-	Clip      []string
-	Fix, Free string
+	Eps  string
+	Norm string
+	// Most, in the place of Eps, asks for radii: for each point the largest multiple of Step, a decimal
+	// or a fraction (a 256th of Most if it is empty), up to Most at which what is wanted is certified, and
+	// the smallest at which it is refuted.
+	Most, Step string
+	Clip       []string
+	Fix, Free  string
 	// Mean and Std, if not empty, take the data to what the network sees (property.ReadNorm),
 	// after T was made in the units of the data. Where the posterior's file says them, they
 	// must agree with it and need not be given.
@@ -55,9 +59,8 @@ type taskList struct {
 	// with n.
 	n  int
 	at func(k int) (property.Task, error)
-	// around is the task of point number n of those asked for at a radius; nil unless tasks are those
-	// of points with a property in words.
-	around func(n int, r radius) (property.Task, error)
+	// search is there if tasks are ends of radii; then at makes them at the largest radius.
+	search *search
 	// source is the data or property file, sha256 its digest; template is the file of
 	// properties relative to points, if there is one.
 	source, sha256, template string

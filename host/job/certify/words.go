@@ -77,6 +77,8 @@ func (j *Job) stopsAt(by prove.Method) bool { return by == prove.Auto && j.Requi
 // make the record again. They are in the words of records.
 func (j *Job) numberWords(by prove.Method) string {
 	l := j.Method.numbers()
+	l.add("most", j.Tasks.Points.Most)
+	l.add("step", j.Tasks.Points.Step)
 	l.add("label-column", j.Tasks.Points.LabelColumn) // what is no class is a coordinate
 	if by == prove.Auto || by == prove.NeuronSum {
 		// p_upper may be the device's where the field precision is that of the host's sums.
@@ -131,6 +133,8 @@ func (t *Tasks) settings() list {
 	l.add("label-column", p.LabelColumn)
 	l.add("index", text(p.Index))
 	l.add("eps", p.Eps)
+	l.add("most", p.Most)
+	l.add("step", p.Step)
 	l.add("norm", p.normWord())
 	l.add("clip", strings.Join(p.Clip, ","))
 	l.add("fix", p.Fix)
@@ -170,7 +174,11 @@ func (j *Job) Command() []string {
 	l.on("overwrite", j.Out.Overwrite)
 	l.on("omit-timing", j.Out.OmitTiming)
 	l.on("strict", j.Strict)
-	return append(append([]string{"psafe", "certify"}, j.Posterior.Args()...), l.args()...)
+	command := "certify"
+	if j.Tasks.Points.Most != "" {
+		command = "radius"
+	}
+	return append(append([]string{"psafe", command}, j.Posterior.Args()...), l.args()...)
 }
 
 // args are the settings as a program gets them.

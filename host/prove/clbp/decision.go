@@ -66,7 +66,9 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, 
 	roots, all := make([][]*cell, len(tasks)), []*cell(nil)
 	for i, t := range tasks {
 		for _, box := range t.T {
-			roots[i] = append(roots[i], d.cellOf(t, box))
+			root := d.cellOf(t, box)
+			root.ball = t.Ball
+			roots[i] = append(roots[i], root)
 		}
 		all = append(all, roots[i]...)
 	}
@@ -88,7 +90,7 @@ func (d *decider) decide(ctx context.Context, most int, rule decide.Rule, t *pro
 	if err == nil && !(r.Gap > 0) {
 		err = d.refute(ctx, rule, t, r)
 	}
-	if err == nil && r.Verdict() == claim.DecisionUnknown {
+	if err == nil && r.Verdict() == claim.DecisionUnknown && t.Ball == nil { // balls are not cut
 		err = d.cut(ctx, most, t, roots)
 		r = d.decision(roots)
 	}
@@ -166,9 +168,17 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 
 // decideAt bounds the decision on cells with the tau of one budget.
 func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) error {
+	boxes := func(c *cell) bool { return c.ball == nil }
+	if balls := slices.DeleteFunc(slices.Clone(cells), boxes); len(balls) > 0 && len(balls) < len(cells) { // a batch is of one kind
+		if err := d.decideAt(ctx, balls, budget); err != nil {
+			return err
+		}
+		cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !boxes(c) })
+	}
 	if len(cells) == 0 {
 		return nil
 	}
+	d.balls = cells[0].ball != nil
 	rows := len(cells[0].task.S.Rows)
 	tau := min(max(budget/((2+radiusShare)*(d.e.Model.MostEvents()/2+1)), leastTau), mostTau)
 	for chunk := range slices.Chunk(cells, d.cellChunk(rows)) {

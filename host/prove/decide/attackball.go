@@ -34,10 +34,42 @@ func (a *attack) draw(x []float64) {
 // stepBall is step on a ball: by a share of its diameter in the direction in which its norm lets the row
 // fall most steeply.
 func (a *attack) stepBall(x []float64, share float64) bool {
-	before, radius := append([]float64(nil), x...), a.Ball.RadiusHi
-	slope, best, total := a.pass.Back(a.row), -1, 0.0
+	before, slope := append([]float64(nil), x...), a.pass.Back(a.row)
+	for j := range slope {
+		slope[j] = -slope[j]
+	}
+	a.alongBall(x, slope, share)
+	for j := range x {
+		if x[j] != before[j] {
+			a.consider(x)
+			return true
+		}
+	}
+	return false
+}
+
+// along moves x by a share of the diameter of T in each coordinate to where a slope leads up; of a ball, in
+// the direction in which its norm lets that rise most steeply.
+func (a *attack) along(x, slope []float64, share float64) {
+	if a.Ball != nil {
+		a.alongBall(x, slope, share)
+		return
+	}
 	for j, g := range slope {
-		if g > 0 && x[j] <= a.Box.Lo[j] || g < 0 && x[j] >= a.Box.Hi[j] {
+		width := share * (a.Box.Hi[j] - a.Box.Lo[j])
+		switch {
+		case g > 0:
+			x[j] = min(a.Box.Hi[j], x[j]+width)
+		case g < 0:
+			x[j] = max(a.Box.Lo[j], x[j]-width)
+		}
+	}
+}
+
+func (a *attack) alongBall(x, slope []float64, share float64) {
+	radius, best, total := a.Ball.RadiusHi, -1, 0.0
+	for j, g := range slope {
+		if g < 0 && x[j] <= a.Box.Lo[j] || g > 0 && x[j] >= a.Box.Hi[j] {
 			continue
 		}
 		size := math.Abs(g) * radius[j]
@@ -47,7 +79,7 @@ func (a *attack) stepBall(x []float64, share float64) bool {
 		}
 	}
 	if !(total > 0 && total <= math.MaxFloat64) {
-		return false
+		return
 	}
 	for j, g := range slope {
 		by := 0.0
@@ -57,16 +89,9 @@ func (a *attack) stepBall(x []float64, share float64) bool {
 		case j == best:
 			by = math.Copysign(radius[j], g)
 		}
-		x[j] = min(max(x[j]-2*share*by, a.Box.Lo[j]), a.Box.Hi[j])
+		x[j] = min(max(x[j]+2*share*by, a.Box.Lo[j]), a.Box.Hi[j])
 	}
 	a.draw(x)
-	for j := range x {
-		if x[j] != before[j] {
-			a.consider(x)
-			return true
-		}
-	}
-	return false
 }
 
 // randomFace writes a point of the ball's face to x, or of the box's where it is nearer.

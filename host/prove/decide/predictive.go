@@ -176,22 +176,16 @@ func PredictiveWitness(ctx context.Context, post *posterior.Posterior, t *proper
 			}
 			return grows
 		}
-		start, _ := AttackApprox(Target{p.net, mean, region, &t.S}, Effort{Steps: predictiveSteps, Starts: 2, Thorough: true, Over: Over(ctx)})
-		for _, x := range [][]float64{region.CentreApprox(), start} {
+		within := Effort{Steps: predictiveSteps, Starts: 2, Thorough: true, Over: Over(ctx), Ball: t.Ball}
+		start, _ := AttackApprox(Target{p.net, mean, region, &t.S}, within)
+		walk := attack{Target: Target{Box: region}, Effort: within}
+		for _, x := range [][]float64{walk.start(), start} {
 			for j := range x {
 				x[j] = min(max(x[j], region.Lo[j]), region.Hi[j])
 			}
 			grows := consider(x)
 			for step := 1; step <= predictiveSteps && ctx.Err() == nil; step++ {
-				for j, g := range p.towards(grows) {
-					width := (region.Hi[j] - region.Lo[j]) / float64(step+2)
-					switch {
-					case g > 0:
-						x[j] = min(region.Hi[j], x[j]+width)
-					case g < 0:
-						x[j] = max(region.Lo[j], x[j]-width)
-					}
-				}
+				walk.along(x, p.towards(grows), 1/float64(step+2))
 				grows = consider(x)
 			}
 		}

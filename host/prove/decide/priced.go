@@ -61,7 +61,11 @@ func (r Rule) Priced(t *property.Task, action, reference int) *Priced {
 
 // Asked is the priced task that a rule makes of a task.
 func (r Rule) Asked(post *posterior.Posterior, t *property.Task) *Priced {
-	pi := newPredictive(post, uint64(t.Index)).forward(t.T[0].CentreApprox())
+	centre := t.T[0].CentreApprox()
+	if t.Ball != nil {
+		centre = t.Ball.CentreApprox()
+	}
+	pi := newPredictive(post, uint64(t.Index)).forward(centre)
 	action := r.Costs.CheapestApprox(pi)
 	if r.ByLabel {
 		action = r.Costs.BestFor(t.Label)

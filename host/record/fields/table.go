@@ -28,6 +28,7 @@ var Table = []Field{
 		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, `--noise`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
+	{Name: "radius_end", Type: "string, omitted", Class: Question, Asked: true, Doc: "of radii that were [looked for](#radius): `certified`, the largest `eps` at which what was wanted was certified, or `refuted`, the smallest at which it was refuted. `eps` is what came out then, and no part of `id`. Where nothing was certified it is 0, where nothing was refuted the largest that was looked at"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases`, `chernoff` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
 		"best method, or the first one tried if nothing was proved"},
 	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled` (`--boxes drawn`)"},

@@ -25,9 +25,10 @@ func bins(values []float64) []float64 {
 	return counts
 }
 
-// columnsOf draws counts as columns from edge to edge of each part, or of half of it.
+// columnsOf draws counts as columns from edge to edge of each part of [0, most], or of half of it.
 type columnsOf struct {
 	counts      []float64
+	most        float64
 	left, right float64 // within a part, from 0 to 1
 	fill        color.Color
 	outline     draw.LineStyle
@@ -41,7 +42,7 @@ func (b *columnsOf) Plot(c draw.Canvas, p *plot.Plot) {
 		if n == 0 {
 			continue
 		}
-		lo, hi := (float64(i)+b.left)/histogramBins, (float64(i)+b.right)/histogramBins
+		lo, hi := b.most*(float64(i)+b.left)/histogramBins, b.most*(float64(i)+b.right)/histogramBins
 		of.block(&c, vg.Rectangle{Min: vg.Point{X: trX(lo), Y: trY(0)}, Max: vg.Point{X: trX(hi), Y: trY(n)}})
 	}
 }
@@ -73,17 +74,25 @@ func DrawHistogram(records []record.Placed, by []string) (*Figure, error) {
 	keys := []key{{"filled: p_lower, certified", []plot.Thumbnailer{&blocks{fill: color.Gray{0x55}, outline: thin}}},
 		{"hatched: p_upper, certified (1 says nothing)", []plot.Thumbnailer{&blocks{outline: thin}}}}
 	keys = append(keys, all.keys(thin)...)
-	panel := func(p *plot.Plot, part [2]*columnsOf) *plot.Plot {
+	panel := func(p *plot.Plot, i int) {
 		p.X.Min, p.X.Max = 0, 1
 		p.X.Tick.Marker = plot.ConstantTicks(fifths())
 		p.Y.Min, p.Y.Max = 0, most*1.05
-		p.Add(part[0], part[1])
-		return p
+		p.Add(parts[i][0], parts[i][1])
 	}
 	if len(names) == 1 {
 		p := newPlot(fmt.Sprintf("Distribution of the bounds of P_safe, %d records", len(records)), "bound of P_safe", "records")
-		return withLegend(panel(p, parts[0]), epsWidth, epsHeight, keys), nil
+		panel(p, 0)
+		return withLegend(p, epsWidth, epsHeight, keys), nil
 	}
+	for i := range names {
+		names[i] = fmt.Sprintf("%s: %d records", names[i], len(sorted[i]))
+	}
+	return histogramPanels(names, "bound of P_safe", "records", keys, panel), nil
+}
+
+// histogramPanels are several histograms in one figure, each filled in by panel.
+func histogramPanels(names []string, x, y string, keys []key, panel func(p *plot.Plot, i int)) *Figure {
 	cols := min(len(names), 3)
 	if len(names) == 4 {
 		cols = 2
@@ -93,21 +102,23 @@ func DrawHistogram(records []record.Placed, by []string) (*Figure, error) {
 		if i%cols == 0 {
 			rows[i/cols] = make([]*plot.Plot, cols)
 		}
-		x, y := "", ""
+		atX, atY := "", ""
 		if i+cols >= len(names) {
-			x = "bound of P_safe"
+			atX = x
 		}
 		if i%cols == 0 {
-			y = "records"
+			atY = y
 		}
-		rows[i/cols][i%cols] = panel(newPanel(fmt.Sprintf("%s: %d records", name, len(sorted[i])), x, y), parts[i])
+		p := newPanel(name, atX, atY)
+		panel(p, i)
+		rows[i/cols][i%cols] = p
 	}
 	width := vg.Length(cols) * 270
 	for i := range names {
 		t := rows[i/cols][i%cols].Title
 		width = max(width, vg.Length(cols)*(t.TextStyle.Width(t.Text)+panelGap))
 	}
-	return legendBelow(width, vg.Length(len(rows))*190, keys, func(c draw.Canvas) { drawPanels(c, rows) }), nil
+	return legendBelow(width, vg.Length(len(rows))*190, keys, func(c draw.Canvas) { drawPanels(c, rows) })
 }
 
 // histogramOf are the columns of p_lower and of p_upper of records; their intervals go to all.
@@ -123,8 +134,8 @@ func histogramOf(records []record.Placed, all *intervals, thin draw.LineStyle) (
 		}
 		upper = append(upper, float64(r.PUpper))
 	}
-	return &columnsOf{counts: bins(lower), left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin},
-		&columnsOf{counts: bins(upper), left: 0.5, right: 0.94, outline: thin}
+	return &columnsOf{counts: bins(lower), most: 1, left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin},
+		&columnsOf{counts: bins(upper), most: 1, left: 0.5, right: 0.94, outline: thin}
 }
 
 // Spread is a line of DrawQuantiles: at each radius, in ascending order, quantiles of p_lower.

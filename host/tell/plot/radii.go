@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 
@@ -83,14 +84,9 @@ func DrawRadii(list []RadiiOf) (*Figure, error) {
 	if len(list) > mostSeries {
 		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(list), mostSeries)
 	}
-	most := 0.0
-	for _, r := range list {
-		for _, e := range r.Ends {
-			most = max(most, e.Certified, e.Refuted)
-		}
-	}
-	if !(most > 0 && most <= math.MaxFloat64) {
-		return nil, fmt.Errorf("no record certifies or refutes anything at a radius above 0: give files of psafe radius, or of psafe certify with a list of radii")
+	most, err := largestOf(list)
+	if err != nil {
+		return nil, err
 	}
 	p := newPlot("Radii up to which inputs are certified, and from which on they are refuted", "eps: radius of T (unit of the inputs)", "share of the inputs")
 	probabilities(p)
@@ -109,4 +105,74 @@ func DrawRadii(list []RadiiOf) (*Figure, error) {
 	}
 	keys = append(keys, key{"lines: certified up to this radius; dashed: not refuted below it", nil})
 	return withLegend(p, epsWidth, epsHeight, keys), nil
+}
+
+// largestOf is the largest radius of all.
+func largestOf(list []RadiiOf) (float64, error) {
+	most := 0.0
+	for _, r := range list {
+		for _, e := range r.Ends {
+			most = max(most, e.Certified, e.Refuted)
+		}
+	}
+	if !(most > 0 && most <= math.MaxFloat64) {
+		return 0, fmt.Errorf("no record certifies or refutes anything at a radius above 0: give files of psafe radius, or of psafe certify with a list of radii")
+	}
+	return most, nil
+}
+
+// partsOf counts the certified and the refuted radii in each part of [0, most], and how many inputs have
+// none. A radius on an edge, which is one but for rounding, belongs to the part above it.
+func (r *RadiiOf) partsOf(most float64) (certified, refuted []float64, uncertified, unrefuted int) {
+	certified, refuted = make([]float64, histogramBins), make([]float64, histogramBins)
+	part := func(x float64) int { return min(int(x/most*histogramBins+1e-9), histogramBins-1) }
+	for _, e := range r.Ends {
+		if e.IsCertified {
+			certified[part(e.Certified)]++
+		} else {
+			uncertified++
+		}
+		if e.IsRefuted {
+			refuted[part(e.Refuted)]++
+		} else {
+			unrefuted++
+		}
+	}
+	return certified, refuted, uncertified, unrefuted
+}
+
+// DrawRadiiHistogram draws how many inputs have which certified radius, filled, and which refuted one,
+// hatched, in a panel for each series.
+func DrawRadiiHistogram(list []RadiiOf) (*Figure, error) {
+	if len(list) > mostHistograms {
+		return nil, fmt.Errorf("%d histograms are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(list), mostHistograms)
+	}
+	end, err := largestOf(list)
+	if err != nil {
+		return nil, err
+	}
+	thin := draw.LineStyle{Color: color.Black, Width: vg.Points(0.6)}
+	var parts [][2]*columnsOf
+	var names []string
+	high := 1.0
+	for _, r := range list {
+		certified, refuted, uncertified, unrefuted := r.partsOf(end)
+		parts = append(parts, [2]*columnsOf{{counts: certified, most: end, left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin}, {counts: refuted, most: end, left: 0.5, right: 0.94, outline: thin}})
+		names = append(names, fmt.Sprintf("%s: %d inputs, %d without a certified, %d without a refuted radius", r.Name, len(r.Ends), uncertified, unrefuted))
+		high = max(high, slices.Max(certified), slices.Max(refuted))
+	}
+	keys := []key{{"filled: largest certified radius", []plot.Thumbnailer{&blocks{fill: color.Gray{0x55}, outline: thin}}},
+		{"hatched: smallest refuted radius", []plot.Thumbnailer{&blocks{outline: thin}}}}
+	panel := func(p *plot.Plot, i int) {
+		p.X.Min, p.X.Max = 0, end
+		p.Y.Min, p.Y.Max = 0, high*1.05
+		p.Add(parts[i][0], parts[i][1])
+	}
+	const x, y = "eps: radius of T (unit of the inputs)", "inputs"
+	if len(names) == 1 {
+		p := newPlot(names[0], x, y)
+		panel(p, 0)
+		return withLegend(p, epsWidth, epsHeight, keys), nil
+	}
+	return histogramPanels(names, x, y, keys, panel), nil
 }

@@ -65,6 +65,7 @@ type content struct {
 	Groups                        groups
 	Histograms                    []histogram
 	Charts                        []chart
+	Radii                         []radiiPart
 	LeftOut, Commands             []string
 	// Opening is what is proved in one sentence, Statistical what drawn networks say beside that.
 	Opening     string
@@ -109,8 +110,12 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
 	c.Opening, c.Statistical = openingOf(records, result), drawnOf(result)
-	if result.OtherInputs { // each at a radius chosen by its verdict: means over them say nothing
-		c.Opening, c.Histograms, c.Charts = radiiOf(records), nil, nil
+	c.Radii = radiiParts(result.Radii)
+	if result.OtherInputs || len(result.Radii) > 0 { // each at a radius chosen by its verdict: means over them say nothing
+		c.Opening, c.Histograms, c.Charts, c.LeftOut = radiiOf(records), nil, nil, nil
+		if len(result.Radii) > 0 {
+			c.Opening = foundOf(result.Radii)
+		}
 	}
 	for _, of := range foldedOf(files(records)) {
 		word := shellWord(of.files[0])

@@ -6,7 +6,36 @@ import (
 	"math/big"
 
 	"psafe/host/record"
+	"psafe/host/tell/summary"
 )
+
+// chosenByVerdict is what records of psafe radius are not good for.
+const chosenByVerdict = "These records are of different inputs at different radii, which psafe radius chooses by their verdicts: shares and means of bounds over them say nothing of the inputs."
+
+// mostOpening is of how many groups of radii the sentence on top speaks.
+const mostOpening = 4
+
+// foundOf says how large radii are that were looked for, in a sentence for each group.
+func foundOf(groups []summary.RadiiGroup) string {
+	text := chosenByVerdict
+	for i, g := range groups {
+		if i == mostOpening {
+			return text + " And so on: see the radii below."
+		}
+		of := ""
+		if len(groups) > 1 {
+			of = shown(fmt.Sprintf(" (%s, %s, %s, %s)", g.Posterior, g.Property, g.Wanted, record.MethodToday(g.Method)))
+		}
+		f := g.Found
+		text += fmt.Sprintf(" Of %s inputs%s, %s have a certified radius, of at least %s on average over all and %s in the median", grouped(g.OfInputs), of, grouped(g.Certified),
+			record.DecimalDown(f.MeanCertified(), 6), record.DecimalDown(f.MedianCertified(), 6))
+		if g.Refuted > 0 {
+			text += fmt.Sprintf("; %s have a refuted one, of at most %s on average over these", grouped(g.Refuted), record.DecimalUp(f.MeanRefuted(), 6))
+		}
+		text += "."
+	}
+	return text
+}
 
 // radiiOf says what records are about whose radii were chosen for each input by its verdict, as those of
 // psafe radius: radii, of which both ends are records. The mean of what is certified counts 0 where
@@ -28,7 +57,7 @@ func radiiOf(records []record.Placed) string {
 		}
 	}
 	all := len(radii.List())
-	text := "These records are of different inputs at different radii, which psafe radius chooses by their verdicts: shares and means of bounds over them say nothing of the inputs."
+	text := chosenByVerdict
 	if all == 0 {
 		return text
 	}

@@ -46,8 +46,13 @@ type groups struct {
 	key  []byte
 }
 
+// aboutOf is what a record is about.
+func aboutOf(r *record.Record) About {
+	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
+}
+
 func (g *groups) add(r *record.Record) {
-	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
+	about := aboutOf(r)
 	g.key = g.key[:0]
 	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, strings.Join(about.Activations, ","),
 		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {

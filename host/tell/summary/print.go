@@ -25,6 +25,7 @@ func (r *Result) Print(w io.Writer) error {
 	p.facts()
 	p.histogram()
 	p.groups()
+	p.found()
 	p.statistical()
 	p.weak("weakest of those that are not unsafe, lowest p_lower first:", r.Weakest)
 	p.weak("unsafe, lowest p_upper first:", r.LowestUpper)

@@ -38,6 +38,8 @@ type Result struct {
 	Groups []Group `json:"groups"`
 	// OtherInputs says that groups which differ in the radius alone are about other inputs.
 	OtherInputs bool `json:"other_inputs,omitempty"`
+	// Radii are those that were looked for, if there are any.
+	Radii []RadiiGroup `json:"radii,omitempty"`
 	// Rest are the records of further groups together, if there are any.
 	Rest *Means `json:"further_groups,omitempty"`
 
@@ -223,6 +225,7 @@ func (s *Summary) Result() *Result {
 		}
 		r.Groups = append(r.Groups, Group{g.About, g.records, means})
 	}
+	r.Radii = s.radii.result(s.At)
 	if rest := &s.groups.rest; rest.records > 0 {
 		means := rest.means()
 		r.Rest = &means

@@ -19,6 +19,9 @@ import (
 
 // Summary takes records. Its zero value is ready.
 type Summary struct {
+	// At are radii for the shares of RadiiGroup.
+	At []property.Exact
+
 	bounds
 	devices, precisions, versions words
 	numerics                      words
@@ -32,6 +35,7 @@ type Summary struct {
 	sets                          record.Sets
 	parents                       record.Parents
 	groups                        groups
+	radii                         radii
 	weakest, unsafe               weakest
 	coverage                      record.Coverage
 	questions                     record.Questions
@@ -49,6 +53,7 @@ func (s *Summary) Add(p *record.Placed) {
 	s.guarantee = r.Guarantee // which is the same in all that psafe reads
 	s.bounds.add(r)
 	s.groups.add(r)
+	s.radii.add(r)
 	s.devices.add(r.Device)
 	s.precisions.add(r.Precision)
 	s.versions.add(r.Version)

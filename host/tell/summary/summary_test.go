@@ -201,3 +201,32 @@ func TestPropertyOf(t *testing.T) {
 		}
 	}
 }
+
+// TestRadiiGroups: radii that were looked for are summed up by what was wanted, rounded to the safe side.
+func TestRadiiGroups(t *testing.T) {
+	var s summary.Summary
+	s.At = []property.Exact{property.MustExact("1/30"), property.MustExact("0.2")}
+	add := func(index int, end, eps, verdict, flags string) {
+		r := recordtest.Record(0, 9)
+		r.Index, r.RadiusEnd, r.Eps, r.Verdict, r.Flags = index, end, eps, verdict, "--method clbp"+flags
+		s.Add(&record.Placed{Record: r, File: "r.jsonl", Line: 1})
+	}
+	for i, eps := range []string{"1/30", "2/30", "0.1"} {
+		add(i, "certified", eps, "safe", "")
+		add(i, "refuted", "0.2", map[bool]string{true: "unsafe", false: "unknown"}[i < 2], "")
+	}
+	add(0, "certified", "0", "unknown", " --target mean")
+	r := s.Result()
+	if len(r.Radii) != 2 {
+		t.Fatalf("%+v", r.Radii)
+	}
+	g := r.Radii[0]
+	if g.Wanted != "P_safe >= 0.9" || g.OfInputs != 3 || g.Certified != 3 || g.Refuted != 2 || g.RefutedOf != 3 || g.MeanCertified != "0.066666666" || g.MedianCertified != "0.066666666" ||
+		*g.MeanRefuted != "0.2" || *g.MedianRefuted != "0.2" || g.Shares[0] != (summary.RadiusShare{Eps: "1/30", Lower: "1", Upper: "1"}) || g.Shares[1] != (summary.RadiusShare{Eps: "0.2", Lower: "0", Upper: "0.333333334"}) {
+		t.Errorf("%+v", g)
+	}
+	if m := r.Radii[1]; m.Wanted != "mean" || m.OfInputs != 1 || m.Certified != 0 || m.MeanCertified != "0" || m.MeanRefuted != nil {
+		t.Errorf("%+v", m)
+	}
+	has(t, printed(t, r), "radii that were looked for", "0.066666  0.066666", "0.0000..0.3334")
+}
