@@ -54,6 +54,9 @@ func decisionJobs() map[string]*certify.Job {
 			full := *tanh
 			full.Posterior.Path = testFile("correlated-2-8-3.npz")
 			jobs[of+"a covariance"] = &full
+			dropped, swag := full, full
+			dropped.Posterior.Path, swag.Posterior.Path = testFile("dropout-2-8-3.npz"), testFile("swag-2-8-3.npz")
+			jobs[of+"dropout"], jobs[of+"swag"] = &dropped, &swag
 		}
 		zero := samples
 		zero.Tasks.Points.Property = "argmax_is:0"
@@ -80,7 +83,7 @@ func TestCheckDecision(t *testing.T) {
 			bad := forgedDecisions(t, rng, line)
 			names := slices.Sorted(maps.Keys(bad))
 			rng.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
-			if !testscale.Deep(t) && strings.Contains(name, "glyphs") {
+			if !testscale.Deep(t) && (strings.Contains(name, "glyphs") || strings.Contains(name, "dropout") || strings.Contains(name, "swag")) {
 				names = names[:1]
 			}
 			for _, what := range names {

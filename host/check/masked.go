@@ -208,21 +208,52 @@ func (p *maskPass) addMasks(r *maskedRow, l int, s span) {
 // rowTailUp bounds the probability that a row of a property is negative, or 0, somewhere in the cell and
 // all hidden bounds are right.
 func (p *maskPass) rowTailUp(row *property.Row) float64 {
-	last := len(p.layers) - 1
-	s, c := p.layers[last].merged(row)
 	tail := 1.0
-	for _, w := range p.maskedWays(last) {
-		tail = min(tail, p.rowOf(last, s, c, w).tailUp())
+	for _, r := range p.formsOf(row) {
+		tail = min(tail, r.tailUp())
 	}
 	return tail
 }
+
+// formsOf are what a row of a property is at least, in each way.
+func (p *maskPass) formsOf(row *property.Row) (forms []*maskedRow) {
+	last := len(p.layers) - 1
+	s, c := p.layers[last].merged(row)
+	for _, w := range p.maskedWays(last) {
+		forms = append(forms, p.rowOf(last, s, c, w))
+	}
+	return forms
+}
+
+// predictive is what the pass proves of the class of S, or of an action.
+func (p *maskPass) predictive(of *asked) *predictive {
+	var laws []*marginLaw
+	budget := p.budgetUp()
+	fails := []float64{budget}
+	for r := range of.task.S.Rows {
+		var best *marginLaw
+		tail, least := 1.0, 2.0
+		for _, form := range p.formsOf(&of.task.S.Rows[r]) {
+			law, fail := form.law()
+			if share := law.shareUp(); share < least {
+				best, least = law, share
+			}
+			tail = min(tail, fail)
+		}
+		laws, fails = append(laws, best), append(fails, tail)
+	}
+	return of.predictive(laws, budget, fails)
+}
+
+// budgetUp bounds the probability that a hidden bound fails.
+func (p *maskPass) budgetUp() float64 { return arith.ProductUp(float64(p.events), p.tau) }
 
 // tails are those of the rows of a set, and the budget of the hidden bounds.
 func (p *maskPass) tails(s *property.Safe) (tails []float64, budget float64) {
 	for r := range s.Rows {
 		tails = append(tails, p.rowTailUp(&s.Rows[r]))
 	}
-	return tails, arith.ProductUp(float64(p.events), p.tau)
+	return tails, p.budgetUp()
 }
 
 // cellFailUp bounds the probability that the network leaves S in the cell.

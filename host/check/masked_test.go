@@ -131,6 +131,12 @@ func TestMaskedRows(t *testing.T) {
 		if got, want := r.tailUp(), below(-1e-12); got < want || known == n && got > below(0.02)+1e-12 {
 			t.Errorf("%d: tail %v of %d and %d masks, the truth is %v", i, got, known, n-known, want)
 		}
+		law, _ := r.law()
+		for i, at := range law.at {
+			if i%16 == 0 && below(at-1e-9) > law.below[i] {
+				t.Errorf("%d: below %v with %v, the truth is %v", i, at, law.below[i], below(at-1e-9))
+			}
+		}
 		for _, tau := range []float64{1e-3, 0.02, 0.2} {
 			if at := r.quantileDown(tau); below(at-1e-12) > tau {
 				t.Errorf("%d: above %v but for %v, the truth is %v", i, at, tau, below(at-1e-12))

@@ -120,8 +120,19 @@ func (r *maskedRow) quantileDown(tau float64) float64 {
 	return arith.SumDown(low, arith.ProductDown(width, float64(point)))
 }
 
-// tailUp bounds the probability that the row is negative or 0.
-func (r *maskedRow) tailUp() float64 {
+// maskSum is a row on a lattice from low on: of the first terms masses up to its last point, and of the
+// others shortfalls.
+type maskSum struct {
+	low, width    float64
+	masses, short []float64
+	grow          float64
+	// about is about the row's mean, and sd its standard deviation.
+	about, sd float64
+}
+
+// sumTo is a lattice that reaches reach(s), at or above low, with about four times so many points for each
+// mask; without masses if that is out of range.
+func (r *maskedRow) sumTo(each int, reach func(s *maskSum) float64) *maskSum {
 	exact, convex := r.exact, r.convex
 	const mostExact = 2048
 	if len(exact) > mostExact {
@@ -129,38 +140,85 @@ func (r *maskedRow) tailUp() float64 {
 	}
 	least := r.least
 	known, other := risesOf(exact, &least), risesOf(convex, &least)
-	low := least.Lo()
-	switch {
-	case !(math.Abs(low) <= topMost):
-		return 1
-	case low > 0:
-		return 0
+	s := &maskSum{low: least.Lo()}
+	mean, spread := spanOf(known)
+	more, sd := spanOf(other)
+	s.about, s.sd = s.low+(mean+more), math.Sqrt(spread*spread+sd*sd)
+	to := reach(s)
+	if !(math.Abs(s.low) <= topMost && to >= s.low && to <= topMost) {
+		return s
 	}
 	count := len(known) + len(other)
 	const finer = 4
-	n := finer * max(1024, min(1024*(count+1), 1<<16, 1<<26/(count+1)))
-	_, sd := spanOf(other)
-	need := arith.Up(-low + topTiny)
-	width := arith.Up(arith.Up(need+2*sd) / float64(n))
-	last := int(math.Ceil(arith.Up(need / width)))
-	masses := lattice(known, width, last, false)
-	var total arith.Sum
-	if len(other) == 0 {
-		for _, m := range masses {
-			total.Plus(m)
-		}
-		return min(1, arith.Up(total.Hi()*(1+loose(8*count)))+topTiny)
+	n := finer * max(1024, min(each*(count+1), 1<<16, 1<<26/(count+1)))
+	need := arith.Up(arith.SumUp(to, -s.low) + topTiny)
+	s.width = arith.Up(arith.Up(need+2*sd) / float64(n))
+	s.masses = lattice(known, s.width, min(n, int(math.Ceil(arith.Up(need/s.width)))), false)
+	if s.grow = 1 + loose(8*count); len(other) > 0 {
+		s.short, s.grow = shortfalls(lattice(other, s.width, n+1, true)), 1+4*loose(16*count+4*n)
 	}
-	short := shortfalls(lattice(other, width, n+1, true))
-	at := n + 1
-	for k, m := range masses {
-		room := last - k // sums of the others up to here fail
-		share := short[at] / float64(at-room)
-		for at-1 > room && short[at-1]/float64(at-1-room) <= share {
-			at--
-			share = short[at] / float64(at-room)
+	return s
+}
+
+// upTo bounds the probability that the row is x or less: 1 beyond the lattice.
+func (s *maskSum) upTo(x float64) float64 {
+	switch {
+	case !(math.Abs(s.low) <= topMost):
+		return 1
+	case s.low > x:
+		return 0
+	}
+	place := math.Ceil(arith.Up(arith.Up(arith.SumUp(x, -s.low)+topTiny) / s.width))
+	if !(place < float64(len(s.masses))) {
+		return 1
+	}
+	last := int(place)
+	var total arith.Sum
+	at := len(s.short) - 1
+	for k, m := range s.masses[:last+1] {
+		share := 1.0
+		if s.short != nil {
+			room := last - k // sums of the others up to here fail
+			share = s.short[at] / float64(at-room)
+			for at-1 > room && s.short[at-1]/float64(at-1-room) <= share {
+				at--
+				share = s.short[at] / float64(at-room)
+			}
 		}
 		total.Plus(float64(m * min(1, share)))
 	}
-	return min(1, arith.Up(total.Hi()*(1+4*loose(16*count+4*n)))+topTiny)
+	return min(1, arith.Up(total.Hi()*s.grow)+topTiny)
+}
+
+// tailUp bounds the probability that the row is negative or 0.
+func (r *maskedRow) tailUp() float64 {
+	return r.sumTo(1024, func(*maskSum) float64 { return 0 }).upTo(0)
+}
+
+// maskPoints is how many steps a law of masks has, of which atoms may be just above a step.
+const maskPoints = 4 * steps
+
+// law is how likely the row is small, from well above its mean down, and tail what tailUp says, but coarser.
+func (r *maskedRow) law() (law *marginLaw, tail float64) {
+	each := 1024
+	if len(r.convex) > 0 {
+		each = 128
+	}
+	s := r.sumTo(each, func(s *maskSum) float64 { return s.about + 4*s.sd })
+	switch {
+	case s.masses == nil:
+		return &marginLaw{}, 1
+	case !(s.sd > 0):
+		return &marginLaw{[]float64{s.low}, []float64{0}}, s.upTo(0)
+	}
+	law = &marginLaw{}
+	for i := range maskPoints + 1 {
+		x := s.about + s.sd*(3-10*float64(i)/maskPoints)
+		below := s.upTo(x)
+		if i > 0 {
+			below = min(below, law.below[i-1])
+		}
+		law.at, law.below = append(law.at, x), append(law.below, below)
+	}
+	return law, s.upTo(0)
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,7 @@ func TestCheckMean(t *testing.T) {
 		{"cubic-128.npz", "points.csv", "output_box:[-3,3]"}, {"cubic-128.npz", "points.csv", "output_box:[0.5,9]"},
 		{"glyphs-64-24-24-10.npz", "", "output_box:[-99,99]" + strings.Repeat(",[,]", 9)},
 		{"samples-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"}, {"samples-2-8-3.npz", "pairs.csv", "output_box:[3,9],[,],[,]"},
+		{"dropout-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"},
 	} {
 		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20)}
 		if strings.HasPrefix(of.net, "samples") {
@@ -95,7 +97,7 @@ func (c *Checker) refusesWitness(t *testing.T, wide []byte, net string) {
 		}
 		return v.Refused
 	}
-	at := map[bool]string{true: "AAAAAA==", false: "AAA="}[strings.HasPrefix(net, "samples")] // the middle
+	at := map[bool]string{true: "AAAAAA==", false: "AAA="}[strings.Contains(net, "-2-8-3")] // the middle
 	if err := as("unknown", ""); err != nil {
 		t.Errorf("%s: a wider interval: %v", net, err)
 	}
@@ -111,6 +113,37 @@ func ofNumber(t *testing.T, line []byte, field string) (x float64) {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// TestMeanOfMasks: of dropout the means and deviations of all masks together are within what is proved.
+func TestMeanOfMasks(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 91))
+	for i := range 40 {
+		sizes := [][]int{{2, 3, 1}, {1, 3, 3, 1}}[i%2]
+		post := sumtest.RandomMasked(r, net.Activation{Kind: net.ReLU}, r.IntN(len(sizes)-1), sizes...)
+		var box property.Box
+		for range sizes[0] {
+			x := r.NormFloat64()
+			box.Lo, box.Hi = append(box.Lo, x), append(box.Hi, x+0.1*float64(i/2%2))
+		}
+		mean, sd, err := meanOfReLU(post, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range [][]float64{box.Lo, box.Hi} {
+			m, square := 0.0, 0.0
+			sumtest.EachMask(post, func(p float64, w [][]float64) {
+				y := post.Network().OutputsApprox(w, x)[0]
+				m, square = m+p*y, square+p*y*y
+			})
+			if m < mean.lo[0]-1e-9 || m > mean.hi[0]+1e-9 {
+				t.Errorf("%d: the mean is said to be from %v to %v, it is %v", i, mean.lo[0], mean.hi[0], m)
+			}
+			if s := math.Sqrt(max(0, square-m*m)); s < sd.lo[0]-1e-6 || s > sd.hi[0]+1e-6 {
+				t.Errorf("%d: the deviation is said to be from %v to %v, it is %v", i, sd.lo[0], sd.hi[0], s)
+			}
+		}
+	}
 }
 
 // TestNoDeviation: of networks that are certain a deviation from 0 on is proved, as it is claimed.

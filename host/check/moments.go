@@ -89,13 +89,14 @@ type neuron struct{ meanLo, meanHi, squareLo, squareHi, varLo, varHi float64 }
 
 // meanOfReLU goes up through dense layers with ReLU between them, by (85), (88) and (89).
 func meanOfReLU(post *posterior.Posterior, cell property.Box) (mean, sd span, err error) {
-	fits := post.Independent() && post.Network().Chain()
+	rates := post.Dropout()
+	fits := (post.Independent() || rates != nil) && post.Network().Chain()
 	for k := range post.Layers {
 		a, top := post.Layers[k].Activation, k == len(post.Layers)-1
 		fits = fits && (top && identity(a) || !top && cuts(a))
 	}
 	if !fits {
-		return span{}, span{}, fmt.Errorf("output_mean: the posterior is %s: means are proved of sets of networks, and of dense layers with ReLU between them", post.Describe())
+		return span{}, span{}, fmt.Errorf("output_mean: the posterior is %s: means are proved of sets of networks, and of dense layers with ReLU between them, normal weights or dropout", post.Describe())
 	}
 	z := make([]neuron, len(cell.Lo))
 	for i := range z {
@@ -107,11 +108,17 @@ func meanOfReLU(post *posterior.Posterior, cell property.Box) (mean, sd span, er
 		l := &post.Layers[k]
 		next := make([]neuron, l.Outputs())
 		for j := range next {
-			t, given := preOf(l, z, j, k)
+			var t neuron
+			given := 0.0
+			if rates != nil {
+				t = droppedOf(l, z, j, rates[k])
+			} else {
+				t, given = preOf(l, z, j, k)
+			}
 			switch {
 			case k == len(post.Layers)-1:
 				next[j] = t
-			case k == 0:
+			case k == 0 && rates == nil:
 				next[j] = t.normal()
 			default:
 				next[j] = t.cut(given)
@@ -167,6 +174,33 @@ func preOf(l *posterior.Layer, z []neuron, j, k int) (t neuron, given float64) {
 	return neuron{meanLo: lo.Lo(), meanHi: hi.Hi(), varLo: max(0, least.Lo()), varHi: most.Hi()}, max(0, narrow.Lo())
 }
 
+// droppedOf is pre-activation j of a layer whose inputs z are dropped at this rate, of masks that do not depend
+// on z. Of z nothing is known of how they vary together.
+func droppedOf(l *posterior.Layer, z []neuron, j int, rate float64) neuron {
+	in := l.Map.(net.Linear)
+	var lo, hi, least, most, together arith.Sum
+	lo.Plus(l.Bias.Mean[in.BiasOf(j)])
+	hi.Plus(l.Bias.Mean[in.BiasOf(j)])
+	odds := arith.Exactly(rate).Over(arith.Difference(1, rate))
+	for i, w := range in.Into(j) {
+		mean := l.Weight.Mean[w]
+		if mean == 0 {
+			continue
+		}
+		from, to := z[i].meanLo, z[i].meanHi
+		if mean < 0 {
+			from, to = to, from
+		}
+		lo.Add(mean, from)
+		hi.Add(mean, to)
+		least.Add(max(0, arith.ProductDown(squareDown(math.Abs(mean)), odds.Lo)), z[i].squareLo)
+		most.Add(arith.ProductUp(squareUp(mean), odds.Hi), z[i].squareHi)
+		together.Add(math.Abs(mean), arith.SqrtUp(z[i].varHi))
+	}
+	most.Plus(squareUp(max(0, together.Hi())))
+	return neuron{meanLo: lo.Lo(), meanHi: hi.Hi(), varLo: max(0, least.Lo()), varHi: most.Hi()}
+}
+
 // normal is max(t, 0) for a normal t: all grow with its mean and its variance.
 func (t neuron) normal() neuron {
 	sdLo, sdHi := arith.Down(math.Sqrt(t.varLo)), arith.SqrtUp(t.varHi)
@@ -180,7 +214,7 @@ func (t neuron) normal() neuron {
 }
 
 // cut is max(t, 0) for a t that is normal given the layers below, with a deviation of which given is at
-// least the square of the mean.
+// least the square of the mean; or for any t, if given is 0.
 func (t neuron) cut(given float64) neuron {
 	lo := cutMeanDown(t.meanLo, max(0, arith.Down(math.Sqrt(given))))
 	root := arith.SqrtUp(arith.SumUp(squareUp(t.meanHi), t.varHi))

@@ -88,7 +88,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 		}
 		return q.bySet, nil
 	}
-	if err := q.post.RequireIndependent(); err != nil && q.post.OnTop() != nil {
+	if err := q.post.RequireRows(); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
 	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
@@ -107,10 +107,13 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("decision: %w", err)
-	case n.deviations == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
+	case n.deviations == nil && n.masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
 		return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 	}
 	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
+		if n.masks != nil {
+			return n.newMaskPass(cells[c], taus[c], try).predictive(of), nil
+		}
 		is := of.unknown()
 		if n.top != nil {
 			is.better(n.newTopPass(cells[c], try).predictive(of))
@@ -272,7 +275,7 @@ func (is *predictive) byLevels(laws []*marginLaw, budget float64) {
 	lower, share := arith.Sum{}, 0.0
 	gaps, reached := make([]arith.Sum, len(laws)), slices.Repeat([]float64{-1}, len(laws))
 	t := make([]float64, len(laws))
-	for i := steps; i >= 0; i-- {
+	for i := levelsOfLaws(laws); i >= 0; i-- {
 		var fails arith.Sum
 		fails.Plus(budget)
 		for k, l := range laws {
@@ -304,6 +307,15 @@ func (is *predictive) byLevels(laws []*marginLaw, budget float64) {
 		gaps[k].Plus(-1)
 		is.gaps[k] = max(is.gaps[k], gaps[k].Lo())
 	}
+}
+
+// levelsOfLaws is the number of the last level of the longest law.
+func levelsOfLaws(laws []*marginLaw) int {
+	longest := 1
+	for _, l := range laws {
+		longest = max(longest, len(l.at))
+	}
+	return longest - 1
 }
 
 // softmaxDown is at most 1/(1 + sum e^-t_k), with e^-t = s(-t)/s(t) for the sigmoid s.

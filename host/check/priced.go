@@ -186,7 +186,7 @@ func (p *priced) byLevels(u []float64, laws []*marginLaw, budget float64, listed
 	var sum arith.Sum
 	sum.Plus(reached)
 	e := make([]share, len(u))
-	for i := steps; i >= 0; i-- {
+	for i := levelsOfLaws(laws); i >= 0; i-- {
 		var fails arith.Sum
 		fails.Plus(budget)
 		e[p.r] = share{1, 1}

@@ -17,8 +17,11 @@ import (
 // Decides says in one line why the decision of a posterior's predictive cannot be bounded; nil if
 // it can.
 func Decides(p *posterior.Posterior) error {
-	if !p.Independent() && p.Networks() == nil && p.OnTop() != nil {
-		return fmt.Errorf("the decision of the predictive is bounded for independent normal weights, for networks of which the last layer alone is random, and for finite sets of networks; this is %s", p.Describe())
+	if p.Networks() != nil {
+		return nil
+	}
+	if err := p.RequireRows(); err != nil {
+		return fmt.Errorf("the decision of the predictive is bounded for finite sets of networks, and by concentration LBP: %w", err)
 	}
 	return nil
 }

@@ -20,11 +20,11 @@ import (
 
 // HasMean says in one line why the means of a posterior's outputs cannot be bounded; nil if they can.
 func HasMean(p *posterior.Posterior) error {
-	const what = "means are bounded for finite sets of networks, and for independent normal weights in dense layers with ReLU between them"
+	const what = "means are bounded for finite sets of networks, and for independent normal weights or dropout in dense layers with ReLU between them"
 	if p.Networks() != nil {
 		return nil
 	}
-	fits := p.Independent() && p.Network().Chain()
+	fits := (p.Independent() || p.Dropout() != nil) && p.Network().Chain()
 	for k := range p.Layers {
 		below, kinked := p.Layers[k].Activation.Kinked()
 		fits = fits && kinked && below == map[bool]float64{true: 1}[k == len(p.Layers)-1]
@@ -257,7 +257,7 @@ func (m *meaner) bound(ctx context.Context, cells []*meanCell) error {
 	return err
 }
 
-// boundMoments bounds the means and deviations on a cell, of independent normal weights.
+// boundMoments bounds the means and deviations on a cell, of independent normal weights or dropout.
 func (m *meaner) boundMoments(p *meanCell) {
 	for i, y := range moments(m.e.Posterior, p.box) {
 		if math.IsNaN(y.mean.Lo) || math.IsNaN(y.mean.Hi) {

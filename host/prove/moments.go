@@ -22,38 +22,54 @@ type spread struct{ mean, square, variance arith.Interval }
 //
 // The last term is 0 in the first layer and sum_i (E w_i)^2 Var z_i in the second, whose inputs are
 // independent; above, it is at most the square of sum_i |E w_i| sd(z_i).
+//
+// Dropout of rate p is w_i^2 p/(1-p) in the place of sd_i^2. But nothing is normal then, and neurons of the
+// first layer share its masks.
 func moments(p *posterior.Posterior, b property.Box) []spread {
 	z := make([]spread, len(b.Lo))
 	for i := range z {
 		x := arith.Of(b.Lo[i], b.Hi[i])
 		z[i] = spread{x, x.Square(), arith.Interval{}}
 	}
+	masked := p.Dropout() != nil
 	for k := range p.Layers {
 		l := &p.Layers[k]
 		of := l.Map.(network.Linear)
+		var odds arith.Interval
+		if masked {
+			rate := p.Dropout()[k]
+			odds = arith.Exactly(rate).Over(arith.Difference(1, rate))
+		}
 		next := make([]spread, l.Outputs())
 		for j := range next {
 			bias := of.BiasOf(j)
-			t := pre{mean: arith.Exactly(l.Bias.Mean[bias]), noise: arith.Of(l.Bias.SdLo[bias], l.Bias.SdHi[bias]).Square()}
-			t.least = t.noise.Lo
+			t := pre{mean: arith.Exactly(l.Bias.Mean[bias])}
+			if !masked {
+				t.noise = arith.Of(l.Bias.SdLo[bias], l.Bias.SdHi[bias]).Square()
+				t.least = t.noise.Lo
+			}
 			for i, w := range of.Into(j) {
-				mean, sd := arith.Exactly(l.Weight.Mean[w]), arith.Of(l.Weight.SdLo[w], l.Weight.SdHi[w]).Square()
+				mean := arith.Exactly(l.Weight.Mean[w])
+				sd := mean.Square().Times(odds)
+				if !masked {
+					sd = arith.Of(l.Weight.SdLo[w], l.Weight.SdHi[w]).Square()
+				}
 				t.mean = t.mean.Plus(mean.Times(z[i].mean))
 				t.noise = t.noise.Plus(sd.Times(z[i].square))
-				if k > 0 {
+				if k > 0 && !masked {
 					t.least = max(0, arith.Down(t.least+max(0, arith.Down(sd.Lo*max(0, arith.Down(z[i].mean.Lo*z[i].mean.Lo))))))
 				}
 				switch {
-				case k == 1:
+				case k == 1 && !masked:
 					t.below = t.below.Plus(mean.Square().Times(z[i].variance))
-				case k > 1:
+				case k > 0:
 					t.together = arith.Up(t.together + arith.Up(mean.Size()*z[i].variance.Sqrt().Hi))
 				}
 			}
-			if k > 1 {
+			if k > 1 || k == 1 && masked {
 				t.below = arith.Of(0, arith.Up(t.together*t.together))
 			}
-			next[j] = t.spread(k == 0, k == len(p.Layers)-1)
+			next[j] = t.spread(k == 0 && !masked, k == len(p.Layers)-1)
 		}
 		z = next
 	}
@@ -73,7 +89,8 @@ type pre struct {
 //	E max(N(E t, (E s)^2), 0) <= E max(t, 0) <= (E t + sqrt((E t)^2 + Var t))/2                     (89)
 //
 // as E max(N(m, s^2), 0) is convex in m and s together and grows with both, and by E|t| <= sqrt(E t^2).
-// And Var max(t, 0) <= Var t, as max(., 0) does not enlarge distances.
+// And Var max(t, 0) <= Var t, as max(., 0) does not enlarge distances. Of masks least is 0, and then this holds
+// of any law, by Jensen.
 func (t *pre) spread(normal, output bool) spread {
 	v := t.noise
 	if t.below != (arith.Interval{}) {

@@ -55,6 +55,9 @@ func nothingShown(rows int) *shown {
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
 func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
+	if err := e.PrepareNoise(); err != nil {
+		return nil, err
+	}
 	d := &decider{method: method{e: e}, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
 	if rule.Costs != nil {
 		tasks = slices.Clone(tasks)
@@ -139,12 +142,15 @@ func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 // judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
 // with sharper bounds where none decides.
 func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
-	if d.second = false; d.e.OnTop() != nil {
+	if d.second = false; d.e.Masked() != nil {
+		return d.decideMasked(ctx, cells)
+	}
+	if d.e.OnTop() != nil {
 		if err := d.decideOnTop(ctx, cells); err != nil {
 			return err
 		}
 	}
-	if !d.e.Posterior.Independent() {
+	if d.alone() {
 		return nil
 	}
 	for _, budget := range decisionBudgets {
@@ -153,7 +159,7 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 		}
 	}
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
-		return slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
+		return d.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
 	})
 	if d.second = true; !d.sharp() && !d.slopes() {
 		return nil
@@ -180,7 +186,7 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 	}
 	d.balls = cells[0].ball != nil
 	rows := len(cells[0].task.S.Rows)
-	tau := min(max(budget/((2+radiusShare)*(d.e.Model.MostEvents()/2+1)), leastTau), mostTau)
+	tau := min(max(budget/((2+radiusShare)*(d.e.Noisy().MostEvents()/2+1)), leastTau), mostTau)
 	for chunk := range slices.Chunk(cells, d.cellChunk(rows)) {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package clbp
 
 import (
+	"cmp"
 	"context"
 
 	"psafe/host/prove/ontop"
@@ -16,18 +17,20 @@ var maskedTaus = []float64{1e-6, 1e-5, 1e-4, 1e-3}
 
 const maskedStep = 2
 
-// judgeInputs bounds the failure of cells of which the network's inputs themselves are dropped.
-func (m method) judgeInputs(ctx context.Context, cells []*cell) error {
+// eachInputs is eachOnTop where the network's inputs themselves are dropped.
+func (m method) eachInputs(ctx context.Context, cells []*cell, say func(c *cell, known *ontop.Cell) func()) error {
+	takes := make([]func(), len(cells))
 	err := fault.OnCores(ctx, len(cells), func(i int) {
-		if c := cells[i]; ctx.Err() == nil {
-			fail, tau := m.maskedUp(c, ontop.InputCell(c.box))
-			c.take(fail, tau)
+		if ctx.Err() == nil {
+			takes[i] = say(cells[i], ontop.InputCell(cells[i].box))
 		}
 	})
-	if err != nil {
-		return err
+	for _, take := range takes {
+		if take != nil {
+			take()
+		}
 	}
-	return ctx.Err()
+	return cmp.Or(err, ctx.Err())
 }
 
 // take keeps a bound that is better.
@@ -75,4 +78,31 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 		}
 	}
 	return slack.MasksUp(min(fail, try(tau, false))), tau
+}
+
+// decideMasked bounds the decision on cells by the laws of rows, with the taus of several budgets, the best
+// of which counts.
+func (d *decider) decideMasked(ctx context.Context, cells []*cell) error {
+	masked := d.e.Masked()
+	budgets, events := decisionBudgets, float64(masked.Events())
+	if events == 0 {
+		budgets, events = []float64{0}, 1
+	}
+	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		pass := masked.On(known)
+		var best *shown
+		at := 0.0
+		for _, budget := range budgets {
+			tau := budget / events
+			laws, tails := pass.Laws(c.task.S.Rows, tau)
+			if found := d.shown(c, laws, tails, tau*events*(1+0x1p-50)); best == nil || found.LeastGap() > best.LeastGap() {
+				best, at = found, tau
+			}
+		}
+		return func() {
+			if best.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = best, at
+			}
+		}
+	})
 }

@@ -46,7 +46,7 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 	}
 	masked := m.e.Masked()
 	if masked != nil && masked.First == 0 {
-		return m.judgeInputs(ctx, cells)
+		return m.eachInputs(ctx, cells, say)
 	}
 	features, err := m.e.FeaturesOn(m.e.Model)
 	if err != nil {

@@ -2,11 +2,13 @@ package ontop
 
 import (
 	"math"
-	"psafe/host/prove/covary"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/covary"
+	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -273,20 +275,39 @@ func (p *MaskedCell) Tails(rows []property.Row, tau float64, coarse bool) []floa
 	if coarse {
 		points /= 8
 	}
+	tails := slices.Repeat([]float64{1}, len(rows))
+	p.eachRow(rows, tau, func(r int, mean float64, lowest, above []term) {
+		tails[r] = tailUp(mean, lowest, above, points)
+	})
+	return tails
+}
+
+// Laws are, for each row of a property, the law of its least value over the cell while no bound of a hidden
+// neuron fails, of which each may do so with probability tau; and what Tails says, but coarser.
+func (p *MaskedCell) Laws(rows []property.Row, tau float64) ([]*measure.MarginLaw, []float64) {
+	laws, tails := make([]*measure.MarginLaw, len(rows)), slices.Repeat([]float64{1}, len(rows))
+	for r := range laws {
+		laws[r] = measure.NewMarginLaw(math.Inf(-1), nil)
+	}
+	p.eachRow(rows, tau, func(r int, mean float64, lowest, above []term) {
+		laws[r], tails[r] = lawUp(mean, lowest, above)
+	})
+	return laws, tails
+}
+
+// eachRow takes down the rows whose numbers are in range.
+func (p *MaskedCell) eachRow(rows []property.Row, tau float64, use func(r int, mean float64, lowest, above []term)) {
 	var below []*hidden
 	for k := range len(p.layers) - 1 {
 		below = append(below, p.neurons(k, tau, below))
 	}
-	tails := make([]float64, len(rows))
 	for r := range rows {
-		tails[r] = 1
 		if !covary.InRange(rows[r].CLo) || !covary.InRange(rows[r].CHi) || !covary.InRange([]float64{rows[r].D}) {
 			continue
 		}
 		mean, lowest, above := p.down(len(p.layers)-1, p.merged(&rows[r]), below)
-		tails[r] = tailUp(mean, lowest, above, points)
+		use(r, mean, lowest, above)
 	}
-	return tails
 }
 
 // neurons bounds layer k, of which below knows the inputs.

@@ -106,6 +106,16 @@ func TestLaws(t *testing.T) {
 		if most := below(size / 200); low == n && tail > most*(1+1e-9)+1e-12 {
 			t.Errorf("%d: tail %v, the truth is %v", i, tail, most)
 		}
+		row, _ := lawUp(mean, terms[:low], above)
+		for i, up := range row.Above {
+			if at := row.Top - row.Step*float64(i); below(at-1e-9) > up {
+				t.Fatalf("%d: %v is said to be below %v with %v, the truth is %v", i, mean, at, up, below(at-1e-9))
+			}
+		}
+		share, reach := sigmoidMean(mean, known), row.Step*float64(len(row.Above))
+		if got := row.SigmoidMeanUp(); got < share-1e-12 || low == n && got > share+0.005+reach/250 {
+			t.Errorf("%d: the mean of 1/(1+e^row) is %v, by the law %v", i, share, got)
+		}
 		l := newLaw(mean, terms)
 		for _, tau := range []float64{1e-3, 0.02, 0.2} {
 			at := l.quantileDown(tau)
@@ -117,6 +127,22 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sigmoidMean is the mean of 1/(1 + e^y) for y = mean + the terms.
+func sigmoidMean(mean float64, terms []term) (sum float64) {
+	for mask := range 1 << len(terms) {
+		y, q := mean, 1.0
+		for j, t := range terms {
+			if mask>>j&1 == 0 {
+				y, q = y+t.dropped, q*t.rate
+			} else {
+				y, q = y+t.kept, q*(1-t.rate)
+			}
+		}
+		sum += q / (1 + math.Exp(y))
+	}
+	return sum
 }
 
 // TestMaskedMoves: what is dropped above moves with the input, and so does its noise.

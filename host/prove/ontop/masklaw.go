@@ -2,10 +2,12 @@ package ontop
 
 import (
 	"math"
-	"psafe/host/prove/covary"
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/prove/covary"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
 )
 
 // The laws of sums of terms of masks, on lattices (docs/posteriors.md (94a) to (94c)).
@@ -185,46 +187,124 @@ const (
 	exactTerms = 2048
 )
 
-// tailUp bounds the probability that mean + the lowest terms + those above is negative or 0. Of the
-// lowest the law is what it is; of those above only means of convex functions are known: (94b), (94c).
-func tailUp(mean float64, lowest, above []term, upTo int) float64 {
+// sum is what is known of mean + the lowest terms + those above. Of the lowest the law is what it is; of
+// those above only means of convex functions are known: (94b), (94c).
+type sum struct {
+	// base is what it is at least.
+	base, step float64
+	// masses are those of the lowest terms at the points of a lattice above base, and missing tells of the
+	// others, nil if there are none.
+	masses, missing []float64
+	grow            float64
+	// middle and sd are about its mean and its standard deviation.
+	middle, sd float64
+}
+
+// sumOf is a sum on a lattice that reaches up to to(s), at or above base, with so many points for each term,
+// upTo at most.
+func sumOf(mean float64, lowest, above []term, each, upTo int, to func(s *sum) float64) *sum {
 	if len(lowest) > exactTerms {
 		lowest, above = nil, append(slices.Clone(above), lowest...)
 	}
 	var low arith.Sum
 	low.Plus(mean)
 	exact, convex := gapsOf(lowest, &low), gapsOf(above, &low)
-	base := low.Lo()
-	switch {
-	case !(math.Abs(base) <= covary.Most):
-		return 1
-	case base > 0:
-		return 0
+	more, sd := moments(convex)
+	middle, other := moments(exact)
+	s := &sum{base: low.Lo()}
+	s.middle, s.sd = s.base+middle+more, math.Hypot(sd, other)
+	reach := to(s)
+	if !(math.Abs(s.base) <= covary.Most && reach >= s.base && reach <= covary.Most) {
+		return s
 	}
-	// The last factor is for check, whose numbers differ.
-	t := arith.Up(-base*(1+0x1p-20)) + covary.Tiny
+	t := s.farUp(reach)
 	count := len(exact) + len(convex)
-	_, sd := moments(convex)
-	points := max(1024, min(pointsEach*(count+1), upTo, latticeWork/(count+1)))
-	step := arith.Up(arith.Up(t+2*sd) / float64(points))
-	at := min(points, int(math.Ceil(arith.Up(t/step))))
-	p := floored(exact, step, at)
-	sum := 0.0
-	if len(convex) == 0 {
-		for _, q := range p {
-			sum += q
-		}
-		return min(1, float64(sum*covary.Grow(4*count+2*points))+covary.Tiny)
+	points := max(1024, min(each*(count+1), upTo, latticeWork/(count+1)))
+	s.step = arith.Up(arith.Up(t+2*sd) / float64(points))
+	if s.masses = floored(exact, s.step, s.pointUp(t, points)); len(convex) == 0 {
+		s.grow = covary.Grow(4*count + 2*points)
+		return s
 	}
-	d := missing(spread(convex, step, points+1))
-	s := len(d) - 1
-	for k, q := range p {
-		// The best s falls with what is left.
+	s.missing, s.grow = missing(spread(convex, s.step, points+1)), covary.Grow(10*count+4*points)
+	return s
+}
+
+// farUp is how far x is above base. The factor is for check, whose numbers differ.
+func (s *sum) farUp(x float64) float64 {
+	return arith.Up(arith.SumUp(x, -s.base)*(1+0x1p-20)) + covary.Tiny
+}
+
+// pointUp is the point of the lattice at or above t, or n if that is beyond it.
+func (s *sum) pointUp(t float64, n int) int {
+	if q := math.Ceil(arith.Up(t / s.step)); q < float64(n) {
+		return int(q)
+	}
+	return n
+}
+
+// upTo bounds the probability that the sum is x or less; beyond where the lattice reaches by 1.
+func (s *sum) upTo(x float64) float64 {
+	switch {
+	case !(math.Abs(s.base) <= covary.Most && x <= covary.Most):
+		return 1
+	case s.base > x:
+		return 0
+	case s.masses == nil:
+		return 1
+	}
+	at := s.pointUp(s.farUp(x), len(s.masses))
+	if at == len(s.masses) {
+		return 1
+	}
+	total := 0.0
+	if s.missing == nil {
+		for _, q := range s.masses[:at+1] {
+			total += q
+		}
+		return min(1, float64(total*s.grow)+covary.Tiny)
+	}
+	d := s.missing
+	c := len(d) - 1
+	for k, q := range s.masses[:at+1] {
+		// The best c falls with what is left.
 		left := at - k
-		for s-1 > left && float64(d[s-1]*float64(s-left)) <= float64(d[s]*float64(s-1-left)) {
-			s--
+		for c-1 > left && float64(d[c-1]*float64(c-left)) <= float64(d[c]*float64(c-1-left)) {
+			c--
 		}
-		sum += float64(q * min(1, d[s]/float64(s-left)))
+		total += float64(q * min(1, d[c]/float64(c-left)))
 	}
-	return min(1, float64(sum*covary.Grow(10*count+4*points))+covary.Tiny)
+	return min(1, float64(total*s.grow)+covary.Tiny)
+}
+
+// tailUp bounds the probability that mean + the lowest terms + those above is negative or 0.
+func tailUp(mean float64, lowest, above []term, upTo int) float64 {
+	return sumOf(mean, lowest, above, pointsEach, upTo, func(*sum) float64 { return 0 }).upTo(0)
+}
+
+// How many standard deviations above its mean the law of a row begins, and over how many it goes down; and
+// how many points it has for each term where there are some above the lowest.
+const (
+	lawAbove      = 3
+	lawReach      = 10
+	pointsEachLaw = 128
+)
+
+// lawUp is the law of such a sum, from above its mean down, and a bound of the probability that it is
+// negative or 0.
+func lawUp(mean float64, lowest, above []term) (known *measure.MarginLaw, tail float64) {
+	each := pointsEach
+	if len(above) > 0 { // then every step of the law takes long
+		each = pointsEachLaw
+	}
+	s := sumOf(mean, lowest, above, each, finePoints, func(s *sum) float64 { return s.middle + (lawAbove+1)*s.sd })
+	if s.masses == nil {
+		return measure.NewMarginLaw(math.Inf(-1), nil), 1
+	}
+	tail = s.upTo(0)
+	if !(s.sd > 0) { // nothing varies
+		return measure.NewMarginLaw(s.base, nil), tail
+	}
+	// Atoms may be just above a point of the law. Check has more points, at most so far apart.
+	kept := lawReach * s.sd / slack.MaskPoints
+	return measure.MarginLawOf(s.middle+lawAbove*s.sd-kept, lawReach*s.sd, func(x float64) float64 { return s.upTo(x + kept) }), tail
 }

@@ -122,6 +122,9 @@ func LeavesUp(failUp float64) float64 {
 	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
 }
 
+// MaskPoints is how many points check's laws of rows of masks have over their reach, which is that of certify.
+const MaskPoints = 512
+
 // MasksUp is the probability of failure to claim, rounded up, where lattices of masks above hidden bounds show
 // failUp: check's lattices are finer, but its quantiles are at other points.
 func MasksUp(failUp float64) float64 {

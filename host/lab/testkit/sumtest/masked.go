@@ -25,9 +25,9 @@ func RandomMasked(rng *rand.Rand, act network.Activation, first int, sizes ...in
 	return post
 }
 
-// MaskedUnsafe is the probability of all masks with which the network leaves S in a point of a grid over T, and
-// of those with which it does so at one point, by enumeration; a row has to be below 0 by more than by.
-func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, by float64) (somewhere, here float64) {
+// EachMask calls each with all masks of a posterior of dropout: the probability and the weights of the network,
+// which are overwritten by the next.
+func EachMask(post *posterior.Posterior, each func(p float64, w [][]float64)) {
 	var places [][2]int // layer, input
 	for k, rate := range post.Dropout() {
 		for j := range post.Layers[k].Inputs() {
@@ -37,8 +37,6 @@ func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, 
 		}
 	}
 	w, means := post.NewWeights(), post.Mean()
-	pass := post.Network().NewPass(w)
-	points := gridOf(task)
 	for mask := range 1 << len(places) {
 		p := 1.0
 		for a := range w {
@@ -58,6 +56,16 @@ func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, 
 				row[o] /= 1 - rate
 			}
 		}
+		each(p, w)
+	}
+}
+
+// MaskedUnsafe is the probability of all masks with which the network leaves S in a point of a grid over T, and
+// of those with which it does so at one point, by enumeration; a row has to be below 0 by more than by.
+func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, by float64) (somewhere, here float64) {
+	points := gridOf(task)
+	EachMask(post, func(p float64, w [][]float64) {
+		pass := post.Network().NewPass(w)
 		for _, x := range points {
 			if Unsafe(pass.Forward(x), &task.S, by) {
 				somewhere += p
@@ -67,7 +75,7 @@ func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, 
 		if Unsafe(pass.Forward(at), &task.S, by) {
 			here += p
 		}
-	}
+	})
 	return somewhere, here
 }
 
