@@ -80,7 +80,10 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			}
 			both, bothBias := weight, bias // with what all layers have in common
 			if n.common != nil {
-				weight, bias = swagSds(post, k)
+				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
+				if post.SWAG() != nil {
+					weight, bias = swagSds(post, k)
+				}
 				both, bothBias = n.common.sds(k, weight, bias)
 			}
 			noise[k] = anyAbove0(both) || anyAbove0(bothBias) || m.graph.chain && k > 0 && noise[k-1]

@@ -275,13 +275,13 @@ func (c *Config) takes(p *posterior.Posterior, tasks []property.Task) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, covariances in layers of a chain, a last layer that alone is random, or
-// dropout.
+// clbpFits: independent normal weights, covariances in layers of a chain or of all of them, a last layer that alone
+// is random, or dropout.
 func clbpFits(p *posterior.Posterior) error {
 	if p.RequireRows() == nil {
 		return nil
 	}
-	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout {
+	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout || p.Kind == posterior.KindJoint {
 		return p.RequireRows()
 	}
 	return p.RequireIndependent()
