@@ -41,6 +41,7 @@ func (c *radiusFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
+	c.post.addPredictive(f)
 	addData(f, &c.tasks.points, &c.tasks.index)
 	c.tasks.addRegion(f)
 	f.StringVar(&c.ask.Most, "most", "", "the largest radius that is looked at, such as 0.1; required")

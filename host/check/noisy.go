@@ -20,6 +20,8 @@ type noisy struct {
 	// masks are there for dropout; without deviations nothing else is known.
 	masks      *masks
 	deviations []deviations
+	// linear is there for networks that are linearised about the mean; nothing else is known then.
+	linear *linear
 	// covaries says that weights depend on each other in layers; common is what all layers have in common.
 	covaries bool
 	common   *common
@@ -61,6 +63,10 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	n := &noisy{top: top, masks: masks, covaries: !post.Independent(), common: newCommon(post), graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
+	}
+	if about := post.About(); about != nil {
+		n.linear = newLinear(about)
+		return n, nil
 	}
 	if !post.Independent() && (top != nil || masks != nil) {
 		return n, nil
@@ -126,6 +132,9 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 	if n.masks != nil {
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
+	if n.linear != nil {
+		return impliedUp(s, n.newLinearPass(cell, try).tails(s))
+	}
 	least := 1.0
 	if n.covaries {
 		ball = nil // bounds on balls are for independent weights: those of the whole cell
@@ -143,6 +152,9 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *property.Safe) float64 {
 	if n.masks != nil {
 		return n.newMaskPass(cell, tau, try).holdsUp(negated)
+	}
+	if n.linear != nil {
+		return refutedUp(negated, n.newLinearPass(cell, try).tails(negated))
 	}
 	least := 1.0
 	if n.top != nil {

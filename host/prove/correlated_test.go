@@ -82,9 +82,16 @@ func wideNet(t *testing.T) *posterior.Posterior {
 // whichever door is tried: every method but those that know their covariance or masks refuses them, and
 // those refuse masks below a join and covariances that are too large.
 func TestCorrelatedRefused(t *testing.T) {
-	for i := range 7 {
+	for i := range 8 {
 		last := i%2 == 0 && i < 4
 		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), jointNet(t, i == 4), wideNet(t)}[i/2]
+		linearised := i == 7
+		if linearised {
+			var err error
+			if post, err = jointNet(t, true).Linearised(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -96,7 +103,10 @@ func TestCorrelatedRefused(t *testing.T) {
 		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
 		for word := range prove.MethodWords() {
 			cfg := prove.Config{Method: prove.Method(word), Samples: 2, Gamma: 1, Confidence: 0.9}
-			takes := cfg.Method == prove.Statistical || (i < 3 || i == 4) && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			if linearised {
+				cfg.Samples = 0
+			}
+			takes := cfg.Method == prove.Statistical && !linearised || (i < 3 || i == 4 || linearised) && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
 			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				if !takes || r.Method != "clbp" && r.Method != "statistical" {
 					t.Errorf("a result of %s by %v", post.Describe(), r.Method)

@@ -80,8 +80,8 @@ func (p *Posterior) OnTop() error {
 
 // RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
 // (KindGaussian), random in its last layer alone (OnTop), or a chain of dense layers with covariances
-// (KindCorrelated) or with deviations that all layers share (KindSWAG, KindJoint), or dropout (Masked). For others it is one line
-// that says why not.
+// (KindCorrelated) or with deviations that all layers share (KindSWAG, KindJoint), dropout (Masked), or linearised (KindLinearised).
+// For others it is one line that says why not.
 func (p *Posterior) RequireRows() error {
 	switch {
 	case p.Kind == KindGaussian || p.OnTop() == nil:
@@ -93,6 +93,8 @@ func (p *Posterior) RequireRows() error {
 		return nil
 	case p.Kind == KindJoint:
 		return p.requireJointRows()
+	case p.Kind == KindLinearised: // Linearised has asked
+		return nil
 	case p.Kind != KindCorrelated:
 		return p.OnTop()
 	}

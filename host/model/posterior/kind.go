@@ -23,10 +23,12 @@ const (
 	KindCorrelated
 	// KindJoint: normal weights that depend on each other in all layers (FromJoint).
 	KindJoint
+	// KindLinearised: networks linearised about the mean of another posterior (Linearised). No file has it.
+	KindLinearised
 )
 
 // String returns the word that the file header uses: gaussian, samples, swag, dropout,
-// correlated or joint.
+// correlated or joint, and linearised, which no file has.
 func (k Kind) String() string {
 	switch k {
 	case KindGaussian:
@@ -41,6 +43,8 @@ func (k Kind) String() string {
 		return "correlated"
 	case KindJoint:
 		return "joint"
+	case KindLinearised:
+		return "linearised"
 	}
 	return fmt.Sprintf("kind(%d)", int(k))
 }
@@ -104,6 +108,8 @@ func (p *Posterior) Describe() string {
 		return "normal weights with " + strings.Join(layers, ", ")
 	case KindJoint:
 		return fmt.Sprintf("normal weights with one covariance of all layers, of rank %d", p.JointRank())
+	case KindLinearised:
+		return "the linearised predictive of " + p.linearised.Describe()
 	}
 	return p.Kind.String()
 }
@@ -127,6 +133,8 @@ func (p *Posterior) RequireIndependent() error {
 		if p.RequireRows() == nil {
 			use = "--method clbp or --method statistical"
 		}
+	case KindLinearised:
+		use = "--method clbp"
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
 }
@@ -150,7 +158,7 @@ func arrayWords(a int) string {
 // numbers. The shapes of the layers are known to be good.
 func (p *Posterior) validateKind() error {
 	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) ||
-		(p.joint != nil) != (p.Kind == KindJoint) {
+		(p.joint != nil) != (p.Kind == KindJoint) || (p.linearised != nil) != (p.Kind == KindLinearised) {
 		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
 	}
 	for a, g := range p.Params() {
@@ -181,6 +189,8 @@ func (p *Posterior) validateKind() error {
 		return p.validateCovariances()
 	case KindJoint:
 		return p.validateJoint()
+	case KindLinearised:
+		return nil
 	}
 	return fmt.Errorf("%v is no known kind of posterior", p.Kind)
 }

@@ -47,6 +47,7 @@ type Posterior struct {
 	dropout     []float64
 	covariances []*Covariance
 	joint       []*Covariance
+	linearised  *Posterior
 }
 
 // Source is the provenance of a posterior: what was read, in which format and

@@ -79,6 +79,9 @@ func (s *SWAG) validate(p *Posterior) error {
 // is SdHi. Standard deviations say little of kinds whose weights depend on each
 // other.
 func (p *Posterior) SDApprox() [][]float64 {
+	if p.linearised != nil {
+		return p.linearised.SDApprox()
+	}
 	list := p.NewWeights()
 	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
 		if in, out := p.Layers[k].Inputs(), p.Layers[k].Outputs(); c != nil {

@@ -55,6 +55,10 @@ type Engine struct {
 	masked      *ontop.Masked
 	maskedAsked bool
 	features    map[*bound.Model]*Features
+	// linear is what bounds linearised networks, and means the mean network by model, once they have been
+	// asked for.
+	linear *ontop.Linearised
+	means  map[*bound.Model]*meanOn
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one, and expected is what operations give on that
@@ -98,6 +102,9 @@ func (e *Engine) Close() {
 		}
 	}
 	for _, f := range e.features {
+		f.release()
+	}
+	for _, f := range e.means {
 		f.release()
 	}
 	e.Model.Release()
