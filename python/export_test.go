@@ -45,7 +45,7 @@ func TestTorch(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-batchnorm", "dropout-top", "dropout"} {
+	for _, name := range []string{"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-full-all", "laplace-kron-all", "laplace-full-first", "laplace-batchnorm", "dropout-top", "dropout"} {
 		onTop(t, filepath.Join(dir, name+".npz"), points)
 	}
 }

@@ -41,6 +41,7 @@ dropout. All errors are a ValueError of one line that names the layer.
 SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
+import copy
 import json
 import os
 import re
@@ -112,7 +113,7 @@ class Layer:
         self.label, self.activation, self.rate = label, activation_word(activation, label), None
         self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
         self.word = {"weight": "none", "bias": "none"}
-        self.covariance = None                     # of kind correlated: its word and its arrays by name
+        self.covariance = None                     # of kind correlated or joint: its word and its arrays by name
         self.notes = []                            # what was changed of it, in words
 
     def put(self, part, name, a, layout, infinite=False):
@@ -211,23 +212,37 @@ def _factor(layer, covariance):
     """A factor L of a covariance matrix, L @ L.T = covariance: its law is what psafe takes."""
     out, width = layer.outputs, layer.inputs + (layer.bias is not None)
     S = _covariance_array(layer, covariance, "covariance", (out * width, out * width))
+    L = _root(S, len(S), "%s: covariance" % layer.label, "", layer.notes)
+    return "full", {"factor": _with_bias(layer, L)}
+
+
+def _root(S, n, what, entries, notes):
+    """L with L @ L.T = S, which has to be a covariance of n numbers."""
+    S = np.asarray(S, np.float64)
+    if S.shape != (n, n):
+        raise ValueError("%s has the shape %s, want %s: entries are %s" % (what, S.shape, (n, n), entries))
     size = np.abs(S).max()
     if not (np.abs(S - S.T) <= 1e-6 * size).all():
-        raise ValueError("%s: covariance is not symmetric" % layer.label)
+        raise ValueError("%s is not symmetric" % what)
     S = (S + S.T) / 2
     try:
-        L = np.linalg.cholesky(S)
+        return np.linalg.cholesky(S)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(S)
         if values[0] < -1e-6 * size:
-            raise ValueError("%s: covariance has the eigenvalue %g: it is none" % (layer.label, values[0])) from None
+            raise ValueError("%s has the eigenvalue %g: it is none" % (what, values[0])) from None
         if values[0] < 0:
-            layer.notes.append("%s: %d of %d eigenvalues of the covariance were below 0, the least %.3g beside the largest %.3g: they are 0 in the file"
-                               % (layer.label, (values < 0).sum(), len(values), values[0], values[-1]))
-        L = vectors * np.sqrt(np.maximum(values, 0))
-    if layer.bias is None:  # rows of a bias that is exactly 0
-        L = np.concatenate([L.reshape(out, width, -1), np.zeros((out, 1, L.shape[1]))], 1).reshape(out * (width + 1), -1)
-    return "full", {"factor": L}
+            notes.append("%s: %d of %d eigenvalues were below 0, the least %.3g beside the largest %.3g: they are 0 in the file"
+                         % (what, (values < 0).sum(), len(values), values[0], values[-1]))
+        return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def _with_bias(layer, L):
+    """Rows of a factor for [W b]: zeros for a bias that the layer has not."""
+    if layer.bias is not None:
+        return L
+    L = L.reshape(layer.outputs, layer.inputs, -1)
+    return np.concatenate([L, np.zeros((layer.outputs, 1, L.shape[2]))], 1).reshape(layer.outputs * (layer.inputs + 1), -1)
 
 
 def _kronecker(layer, kron):
@@ -488,7 +503,8 @@ def _described(kind, layers):
         header["kind"] = kind
     if kind in ("gaussian", "swag"):
         header["scale"] = main
-    if kind == "correlated":
+    covaries = kind in ("correlated", "joint")
+    if covaries:
         header["version"] = 3
     for k, layer in enumerate(layers):
         entry = {"kind": "dense", "activation": layer.activation, "in": layer.inputs, "out": layer.outputs}
@@ -503,7 +519,7 @@ def _described(kind, layers):
             arrays.update(("layers.%d.covariance.%s" % (k, name), a) for name, a in own.items())
         for part in ("weight", "bias"):
             for name, a in (getattr(layer, part) or {}).items():
-                if kind != "correlated" or name == "mean":
+                if not covaries or name == "mean":
                     arrays["layers.%d.%s.%s" % (k, part, name)] = a
             if kind == "gaussian" and getattr(layer, part) and layer.word[part] != main:
                 entry[part + "_scale"] = layer.word[part]
@@ -606,8 +622,9 @@ def _save(path, header, arrays, note, notes):
 
 # ---- plain arrays ------------------------------------------------------------------------------
 
-def save_gaussian(path, layers, spread=None, **reference):
-    """Normal weights: layers made by dense(), independent of each other. With spread=, what the framework itself says of
+def save_gaussian(path, layers, spread=None, covariance=None, **reference):
+    """Normal weights: layers made by dense(), independent of each other unless covariance= is the matrix of all
+    weights: of the entries of [W b] row by row, of layer after layer. With spread=, what the framework itself says of
     the standard deviations, such as [(q.stddev(), None), ...]: it is compared, as means over a layer,
     with what scale= made of the arrays, and kept. Nothing else shows that variances or rho were not taken
     for standard deviations: without it, a note says so."""
@@ -615,8 +632,23 @@ def save_gaussian(path, layers, spread=None, **reference):
         if not isinstance(layer, Layer):
             raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
         layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
-    correlated = any(layer.covariance is not None for layer in layers)
-    _write(path, "correlated" if correlated else "gaussian", list(layers), spread=spread, **reference)
+    kind = "correlated" if any(layer.covariance is not None for layer in layers) else "gaussian"
+    if covariance is not None:
+        kind, layers = "joint", _joint(layers, covariance)
+    _write(path, kind, list(layers), spread=spread, **reference)
+
+
+def _joint(layers, covariance):
+    """The layers, each with its rows of a factor of the covariance of all weights."""
+    if any(layer.covariance is not None or layer.word != {"weight": "none", "bias": "none"} for layer in layers):
+        raise ValueError("covariance= is that of all weights: give layers without scales and without a covariance of their own")
+    layers = [copy.copy(layer) for layer in layers]
+    layers[0].notes = list(layers[0].notes)
+    sizes = [layer.outputs * (layer.inputs + (layer.bias is not None)) for layer in layers]
+    L = _root(_numbers(covariance, "covariance="), sum(sizes), "covariance=", "those of [W b] of layer after layer, row by row", layers[0].notes)
+    for layer, rows in zip(layers, np.split(L, np.cumsum(sizes)[:-1])):
+        layer.covariance = "full", {"factor": _with_bias(layer, rows)}
+    return layers
 
 
 def _stacked(arrays, activations, layout, fill):
@@ -1396,7 +1428,7 @@ class _Graph:
     def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
         self.drops, self.takers = drops, set()  # whether Dropout is on, and who took numbers that it drops
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
-        self.law = law  # the dense layer that they belong to and its covariance, which say what sd does not
+        self.law = law  # kind, dense layers with their covariances, which say what sd does not, and whether it is of the last layer
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
         self.notes, self.items, self.drawn, self.used, self.front, self.values = [], [], [], set(), None, {}
         self.met = set()  # of normal
@@ -1430,7 +1462,7 @@ class _Graph:
             raise ValueError("%s has no Dropout in front of a dense layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
 
-    kind = property(lambda self: "correlated" if self.law is not None else "dropout" if self.drops else "gaussian")
+    kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian")
 
     def carried(self, step, value):
         """value, where the numbers that step takes are dropped: they are up to a dense layer."""
@@ -1450,11 +1482,10 @@ class _Graph:
         return value
 
     def on_top(self):
-        """Refuses a covariance of another layer than the last, and features that are random."""
+        """Refuses a covariance of another layer than the one that it should be of, and features that are random."""
         for k, unit in self.units.items():
-            if unit.covariance is not None and k != len(self.layers) - 1:
-                raise ValueError("%s: has a covariance and is not the last layer: save_laplace writes that of the last layer alone; samples=100 draws "
-                                 "networks" % unit.label)
+            if self.law[2] and unit.covariance is not None and k != len(self.layers) - 1:
+                raise ValueError("%s: has a covariance and is not the last layer, which this posterior is said to be about" % unit.label)
             if unit.word != {"weight": "none", "bias": "none"}:
                 raise ValueError("%s: has a spread of its own beside that of Laplace" % unit.label)
 
@@ -1741,11 +1772,11 @@ class _Graph:
                 self.met.add(id(tensor))
             if sd is not None:
                 unit.put_scale(part, sd, "sd", None)
-        of = [self.law is not None and a.get(part) is not None and a[part] is getattr(self.law[0], part) for part in ("weight", "bias")]
-        if any(of):
-            if not all(a.get(part) is getattr(self.law[0], part) for part in ("weight", "bias")) or len(unit.weight["mean"].shape) != 2:
-                raise ValueError("%s: takes a weight and a bias that are not of one dense layer" % step.place)
-            unit.covariance = self.law[1]
+        for layer, covariance in self.law[1] if self.law is not None else ():
+            if any(a.get(part) is not None and a[part] is getattr(layer, part) for part in ("weight", "bias")):
+                if not all(a.get(part) is getattr(layer, part) for part in ("weight", "bias")) or len(unit.weight["mean"].shape) != 2:
+                    raise ValueError("%s: takes a weight and a bias that are not of one dense layer" % step.place)
+                unit.covariance = covariance
         return unit
 
     def on_linear(self, step, v, out, a):
@@ -2086,7 +2117,7 @@ def _random_layers(model, names):
 def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
     that the network itself does not have. Returns the layers if they are a chain of dense ones. With
-    law=, the last layer and its covariance, or drops=, for MC dropout, it writes any network as a graph."""
+    law=, the covariances of dense layers, or drops=, for MC dropout, it writes any network as a graph."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2224,13 +2255,15 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
 
 
-def _last_linear(la, model, params):
-    """The dense layer of torch whose parameters are all that a posterior is about."""
-    found = [m for m in model.modules() if _kind(m) == "Linear" and any(m.weight is p for p in params)]
-    if len(found) != 1 or not all(p is found[0].weight or p is found[0].bias for p in params):
-        raise ValueError("%s: save_laplace writes such a covariance of the last layer alone (subset_of_weights=\"last_layer\"); of all weights, "
-                         "save_gaussian takes one for each layer, dense(kron=), and samples=100 draws networks, whose set is certified, with a statistical interval for this posterior" % _kind(la))
-    return found[0]
+def _linears(la, model, params):
+    """The dense layers of torch that the parameters of a posterior belong to."""
+    found = [m for m in model.modules() if _kind(m) == "Linear" and any(p is m.weight or p is m.bias for p in params)]
+    left = [p for p in params if not any(p is m.weight or p is m.bias for m in found)]
+    if left or not found:
+        raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network, and covariances are those of dense layers: "
+                         "take the last layer alone (subset_of_weights=\"last_layer\"), or a diagonal posterior" % (
+                             _kind(la), tuple(left[0].shape) if left else "()"))
+    return found
 
 
 def _factors(precision, i, shape):
@@ -2253,66 +2286,100 @@ def _factors(precision, i, shape):
     return Q, eigenvalues ** -0.5
 
 
-def _laplace_law(la, shape, params, last):
-    """layer.covariance of the last layer: the posterior's own factors, in the order of [W b] row by row.
-    laplace-torch has all of W first and then b."""
-    (out, n), sizes = last.weight.shape, [tuple(p.shape) for p in params]
-    at = [next((i for i, p in enumerate(params) if p is a), None) for a in (last.weight, last.bias)]
-    if shape == "Full":
-        factor = _numbers(la.posterior_scale, "posterior_scale")
-    else:
-        precision = la.posterior_precision
-        (QG, QA), S = _factors(precision, at[0], sizes[at[0]])
-        QA, S = np.pad(QA, ((0, 1), (0, 1))), np.pad(S, ((0, 0), (0, 1)))
-        if at[1] is not None:
-            # The bias has eigenvectors of its own. Where they are those of the outputs, as curvature
-            # makes them, both fit into one form: in its basis the covariance is diagonal, up to rounding.
-            (QB,), sd = _factors(precision, at[1], sizes[at[1]])
-            root = np.linalg.inv(QG) @ (QB * sd)
-            S[:, n], QA[n, n] = np.sqrt((root ** 2).sum(1)), 1
-            cosines = (root / S[:, n:]) @ (root / S[:, n:]).T
-        if at[1] is None or np.abs(cosines - np.eye(out)).sum(1).max() <= 1e-4:
-            return "kron", {"QA": QA, "QG": QG, "sd": S}
-        if out * (n + 1) > 4096:
-            raise ValueError("%s: the eigenvectors of the bias are not those of the outputs of the weights, and psafe has such a law only as a full "
-                             "factor, of at most 4096 parameters: samples=100 draws networks" % _kind(la))
-        blocks = [np.kron(QG, QA[:n, :n]) * S[:, :n].ravel(), QB * sd]
-        factor = np.zeros((out * (n + 1), out * (n + 1)))
-        start = np.cumsum([0] + [np.prod(s) for s in sizes])
-        for i, block in zip(at, blocks):
-            factor[start[i]:start[i + 1], start[i]:start[i + 1]] = block
-    rows = split(np.arange(sum(int(np.prod(s)) for s in sizes)), sizes)
-    if factor.shape != (rows[-1].max() + 1,) * 2:
-        raise ValueError("%s: posterior_scale has the shape %s for %d parameters" % (_kind(la), factor.shape, rows[-1].max() + 1))
-    written = np.zeros((out, n + 1, len(factor)), factor.dtype)
-    written[:, :n] = factor[rows[at[0]]]
+def _factor_of(layer, rows, columns):
+    """layer.covariance from a factor's rows of its weight and of its bias, None where they are certain: in the
+    order of [W b] row by row."""
+    out, n = layer.weight.shape
+    written = np.zeros((out, n + 1, columns))
+    if rows[0] is not None:
+        written[:, :n] = rows[0].reshape(out, n, columns)
+    if rows[1] is not None:
+        written[:, n] = rows[1]
+    return "full", {"factor": written.reshape(out * (n + 1), columns)}
+
+
+def _kronecker_law(la, params, layer):
+    """layer.covariance of a layer by the posterior's own Kronecker factors."""
+    precision, (out, n) = la.posterior_precision, layer.weight.shape
+    at = [next((i for i, p in enumerate(params) if p is a), None) for a in (layer.weight, layer.bias)]
+    QG, QA, S, sd = np.eye(out), np.eye(n), np.zeros((out, n)), np.zeros(out)
+    if at[0] is not None:
+        (QG, QA), S = _factors(precision, at[0], (out, n))
+    QA, S = np.pad(QA, ((0, 1), (0, 1))), np.pad(S, ((0, 0), (0, 1)))
     if at[1] is not None:
-        written[:, n] = factor[rows[at[1]]]
-    return "full", {"factor": written.reshape(out * (n + 1), -1)}
+        # The bias has eigenvectors of its own. Where they are those of the outputs, as curvature
+        # makes them, both fit into one form: in its basis the covariance is diagonal, up to rounding.
+        (QB,), sd = _factors(precision, at[1], (out,))
+        if at[0] is None:
+            QG = QB
+        root = np.linalg.inv(QG) @ (QB * sd)
+        S[:, n], QA[n, n] = np.sqrt((root ** 2).sum(1)), 1
+        cosines = (root / S[:, n:]) @ (root / S[:, n:]).T
+    if at[1] is None or np.abs(cosines - np.eye(out)).sum(1).max() <= 1e-4:
+        return "kron", {"QA": QA, "QG": QG, "sd": S}
+    if out * (n + 1) > 4096:
+        raise ValueError("%s: the eigenvectors of the bias are not those of the outputs of the weights, and psafe has such a law only as a full "
+                         "factor, of at most 4096 parameters of a layer: samples=100 draws networks" % _kind(la))
+    blocks, columns = [np.kron(QG, QA[:n, :n]) * S[:, :n].ravel(), QB * sd], out * (n + 1)
+    return _factor_of(layer, [np.pad(blocks[0], ((0, 0), (0, out))), np.pad(blocks[1], ((0, 0), (out * n, 0)))], columns)
 
 
-def _whitener(covariance, params, last):
+def _low_rank_scale(la):
+    """A root of the covariance of a low-rank Laplace approximation, whose precision is U diag(l) U^T + diag(prior)."""
+    (U, l), prior = la.posterior_precision
+    U, l, prior = (np.asarray(to_numpy(a), np.float64) for a in (U, l, prior))
+    if not (prior > 0).all() or (l < 0).any():
+        raise ValueError("%s: its prior precision must be above 0, and no eigenvalue below" % _kind(la))
+    V = U[:, l > 0] / prior[:, None]
+    inner = np.linalg.inv(np.diag(1 / l[l > 0]) + U[:, l > 0].T @ V)
+    return np.linalg.cholesky(np.diag(1 / prior) - V @ inner @ V.T)
+
+
+def _laplace_laws(la, shape, params, layers):
+    """The kind of file and, for each of the dense layers, its layer.covariance."""
+    if shape == "Kron":
+        return "correlated", [_kronecker_law(la, params, layer) for layer in layers]
+    sizes = [tuple(p.shape) for p in params]
+    S = _low_rank_scale(la) if shape == "LowRank" else _numbers(la.posterior_scale, "posterior_scale")
+    rows = split(np.arange(sum(int(np.prod(s)) for s in sizes)), sizes)  # laplace-torch has all of W first and then b
+    if S.shape != (rows[-1].max() + 1,) * 2:
+        raise ValueError("%s: posterior_scale has the shape %s for %d parameters" % (_kind(la), S.shape, rows[-1].max() + 1))
+    of = {id(p): S[r.ravel()] for p, r in zip(params, rows)}
+    laws = [_factor_of(layer, [of.get(id(layer.weight)), of.get(id(layer.bias))], len(S)) for layer in layers]
+    return ("correlated" if len(layers) == 1 else "joint"), laws
+
+
+def _whitener(laws, params, layers):
     """What makes draws less their mean, (N, P), flat as laplace-torch has them, into independent standard
     normal numbers, (N, P), if they have the law of a file, which is about [W b] row by row."""
-    word, law = covariance
-    sizes, (out, n) = [tuple(p.shape) for p in params], last.weight.shape
+    sizes = [tuple(p.shape) for p in params]
 
-    def arranged(flat):
+    def arranged(flat, layer):
+        out, n = layer.weight.shape
         D = np.zeros((len(flat), out, n + 1))
         for p, a in zip(params, split(flat, sizes)):
-            if p is last.weight:
+            if p is layer.weight:
                 D[:, :, :n] = a
-            else:
+            elif p is layer.bias:
                 D[:, :, n] = a
         return D
 
-    if word == "full":
-        used = law["factor"].any(1)
-        inverse = np.linalg.inv(np.asarray(law["factor"][used], np.float64))
-        return lambda flat: arranged(flat).reshape(len(flat), -1)[:, used] @ inverse.T
-    QG, QA, sd = (np.asarray(law[a], np.float64) for a in ("QG", "QA", "sd"))
-    QG, QA = np.linalg.inv(QG), np.linalg.pinv(QA)
-    return lambda flat: np.matmul(np.matmul(QG, arranged(flat)), QA.T)[:, sd > 0] / sd[sd > 0]
+    def kronecker(law, layer):
+        QG, QA, sd = (np.asarray(law[a], np.float64) for a in ("QG", "QA", "sd"))
+        QG, QA = np.linalg.inv(QG), np.linalg.pinv(QA)
+        return lambda flat: np.matmul(np.matmul(QG, arranged(flat, layer)), QA.T)[:, sd > 0] / sd[sd > 0]
+
+    def factor(laws, layers):
+        L = np.concatenate([np.asarray(law["factor"], np.float64) for _, law in laws])
+        used = L.any(1)
+        inverse = np.linalg.inv(L[used])
+        return lambda flat: np.concatenate([arranged(flat, layer).reshape(len(flat), -1) for layer in layers], 1)[:, used] @ inverse.T
+
+    if len({law["factor"].shape[1] for word, law in laws if word == "full"}) == 1 and all(word == "full" for word, _ in laws):
+        whiteners = [factor(laws, layers)]
+    else:
+        whiteners = [kronecker(law, layer) if word == "kron" else factor([(word, law)], [layer]) for (word, law), layer in zip(laws, layers)]
+    return lambda flat: np.concatenate([w(flat) for w in whiteners], 1)
 
 
 def _unlike(la, params, centre, whiten, seed):
@@ -2349,6 +2416,8 @@ def _unlike(la, params, centre, whiten, seed):
 
 def _compare_draws(la, shape, params, centre, whiten, seed):
     """Refuses a law that la.sample() does not draw from, and returns notes."""
+    if shape == "LowRank":  # whose sample() has the prior's precision where its variance belongs, in 0.2
+        return _compare_variance(la, params, seed)
     if not hasattr(la, "sample"):
         return ["the covariance is as given and was not compared: %s does not draw" % _kind(la)]
     why = _unlike(la, params, centre, whiten, seed)
@@ -2362,20 +2431,42 @@ def _compare_draws(la, shape, params, centre, whiten, seed):
     return []
 
 
-def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference):
-    """A full or Kronecker Laplace approximation of the last layer, as its covariance."""
-    last = _last_linear(la, model, params)
+def _compare_variance(la, params, seed):
+    """Refuses a covariance of which la.functional_variance(J) is not J S J^T, for random J, and returns notes."""
+    if not hasattr(la, "functional_variance"):
+        return ["the covariance is as given and was not compared: %s has no functional_variance" % _kind(la)]
+    import torch
+    S = _low_rank_scale(la)
+    J = np.random.RandomState(seed).standard_normal((20, 1, len(S)))
+    with torch.no_grad():
+        said = np.asarray(to_numpy(la.functional_variance(torch.as_tensor(J).to(params[0]))), np.float64).reshape(20)
+    own = ((J[:, 0] @ S) ** 2).sum(1)
+    if not np.abs(said - own).max() <= 1e-3 * own.max():
+        raise ValueError("%s: its functional_variance is not that of the covariance that would be written, but %.3g of it: nothing was written" % (
+            _kind(la), (said / own).mean()))
+    return []
+
+
+def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference, top):
+    """A full, Kronecker or low-rank Laplace approximation, as its covariance; top says that it is of the last layer."""
+    own = _linears(la, model, params)
     try:
-        covariance = _laplace_law(la, shape, params, last)
+        kind, laws = _laplace_laws(la, shape, params, own)
     except AttributeError as e:
         raise ValueError("%s: cannot be read (%s): is it fitted?" % (_kind(la), " ".join(str(e).split()))) from None
     means = split(centre, [tuple(p.shape) for p in params])
-    notes = _compare_draws(la, shape, params, centre, _whitener(covariance, params, last), seed)
-    if last.weight.shape[1] > 2048:
-        notes.append("psafe certifies covariances of last layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % last.weight.shape[1])
+    notes = _compare_draws(la, shape, params, centre, _whitener(laws, params, own), seed)
+    most = max(layer.weight.shape[1] for layer in own)
+    if kind == "correlated" and most > 2048:
+        notes.append("psafe certifies covariances of layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % most)
+    numbers = sum(law["factor"].size for _, law in laws) if kind == "joint" else 0
+    if numbers > 1 << 24:
+        notes.append("psafe certifies covariances of all weights with factors of up to 16777216 numbers, those of 4096 weights, and this has %d: "
+                     "--method statistical estimates it" % numbers)
     if layers is None:
-        _save_graph(path, model, inputs, None, dict(reference), [(p, m, None) for p, m in zip(params, means)], (last, covariance), notes=notes)
+        _save_graph(path, model, inputs, None, dict(reference), [(p, m, None) for p, m in zip(params, means)], (kind, list(zip(own, laws)), top), notes=notes)
         return
+    of = {id(layer.weight): law for layer, law in zip(own, laws)}
 
     def make(d, activation):
         layer = Layer(d.label, activation)
@@ -2384,45 +2475,51 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
         for part, tensor in (("weight", d.weight), ("bias", d.bias)):
             if tensor is not None:
                 layer.put(part, "mean", next((m for p, m in zip(params, means) if p is tensor), tensor), "out,in")
-        layer.covariance = covariance if d.weight is last.weight else None
+        layer.covariance = of.get(id(d.weight))
         return layer
 
     made, tensors, more, front = _chain(model, layers(model), None, make)
-    if [m.covariance is not None for m in made] != [False] * (len(made) - 1) + [True]:
-        raise ValueError("%s: the layer of its covariance is not the last, once, of layers=" % _kind(la))
+    random = [m.covariance is not None for m in made]
+    if sum(random) != len(own) or not set(of) <= {id(d.weight) for d in tensors}:
+        raise ValueError("%s: the layers of its covariance are not those of layers=, once each" % _kind(la))
+    if top and not random[-1]:
+        raise ValueError("%s: the layer of its covariance is not the last of layers=" % _kind(la))
     reference, words = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, means)))
-    _write(path, "correlated", made, None, notes + more + words, **reference)
+    _write(path, kind, made, None, notes + more + words, **reference)
 
 
 def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **reference):
-    """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker of the last layer: the
-    posterior itself, with its covariance, compared with what la.sample() draws; of any network that
-    save_torch takes. samples=100 draws networks with that seed instead, also of a full or Kronecker
-    posterior of all weights, of which psafe has no bounds: what is certified is then this set of
-    networks, and the note says so. layers=, if it is needed, is a function that gives the list of a
-    network: of the last layer, Laplace works on a copy of yours.
+    """laplace-torch, fitted. Diagonal: independent normal weights. Full, Kronecker and low rank: the
+    posterior itself, with its covariance, compared with what la.sample() draws, of the last layer behind
+    any features that save_torch takes, or of dense layers. psafe certifies the networks that it draws, and,
+    with --predictive linearised, what la(x) predicts with. samples=100 draws networks with that seed
+    instead: what is certified is then this set of networks, and the note says so. layers=, if it is
+    needed, is a function that gives the list of a network: of the last layer, Laplace works on a copy of
+    yours.
 
     aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
     parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
-    (FullLaplace.sample multiplies from the other side in some versions, so it is not used). The last
+    (FullLaplace.sample multiplies from the other side in some versions, so it is not used).
+    posterior_precision, KronDecomposed of Kronecker factors and ((U, l), prior) of low rank, has the
+    prior's precision, the temperature and the noise of regressions in it. The last
     layer's are in la.model.last_layer (laplace/lllaplace.py, laplace/utils/feature_extractor.py, 0cb9d96).
     """
     bases = {c.__name__ for c in type(la).__mro__}
-    shape = next((s for s in ("Diag", "Full", "Kron") if s + "Laplace" in bases), None)
+    shape = next((s for s in ("Diag", "Full", "Kron", "LowRank") if s + "Laplace" in bases), None)
     if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
-        raise ValueError("%s: want a diagonal, full or Kronecker Laplace of all weights or the last layer" % _kind(la))
+        raise ValueError("%s: want a diagonal, full, Kronecker or low-rank Laplace of all weights or the last layer" % _kind(la))
     last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
     model = la.model if last is None else la.model.model
     params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
     shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
     if shape != "Diag" and samples is None:
-        return _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference)
+        return _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference, last is not None)
     if shape == "Diag":
         spread, drawn, flat = split(la.posterior_scale, shapes), split(centre, shapes), np.asarray(to_numpy(la.posterior_scale), np.float64)
         if hasattr(la, "sample"):
             _compare_draws(la, shape, params, centre, lambda draws: draws / flat, seed)
-    elif shape == "Full":
-        S = np.asarray(to_numpy(la.posterior_scale), np.float64)
+    elif shape in ("Full", "LowRank"):
+        S = np.asarray(to_numpy(la.posterior_scale), np.float64) if shape == "Full" else _low_rank_scale(la)
         drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)
     else:
         with _seeded(params[0], seed):
@@ -2460,15 +2557,14 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     if not set(range(len(params))) <= used:
         raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
                          % (_kind(la), shapes[min(set(range(len(params))) - used)]))
-    first = drawn if shape == "Diag" else [a[0] for a in drawn]
+    first, word = drawn if shape == "Diag" else [a[0] for a in drawn], {"Kron": "Kronecker", "LowRank": "low-rank"}.get(shape, "full")
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, first)))
     notes += more
     if shape == "Diag":
         reference["spread"] = _own_spread(made) if reference.get("spread") is None else reference["spread"]
         return _write(path, "gaussian", made, None, notes, **reference)
-    notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
-        samples, "Kronecker" if shape == "Kron" else "full", seed))
-    parent = "a %s Laplace approximation" % ("Kronecker" if shape == "Kron" else "full")
+    notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (samples, word, seed))
+    parent = "a %s Laplace approximation" % word
     return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples, "draws_of": parent}, notes, **reference)
 
 

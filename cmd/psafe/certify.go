@@ -81,6 +81,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
+	c.post.addPredictive(f)
 	c.tasks.add(f)
 	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases, neuronsum and lbp); clbp (concentration); chernoff (points, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")

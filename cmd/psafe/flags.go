@@ -73,6 +73,7 @@ func ofOut(err error) error {
 // posteriorFlags are shared by the commands that read a posterior.
 type posteriorFlags struct {
 	scale, factor          string
+	predictive             string
 	sd, sdRelative, sdFile string
 	activation             []string
 }
@@ -90,9 +91,14 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal")
 }
 
+// addPredictive is for commands that ask what a posterior predicts.
+func (p *posteriorFlags) addPredictive(f *pflag.FlagSet) {
+	f.StringVar(&p.predictive, "predictive", "", "networks, or linearised: the networks linearised in their weights about the mean, as laplace-torch predicts by default (docs/posteriors.md, section 8) (default networks)")
+}
+
 // of is the posterior at path, read as the flags say.
 func (p *posteriorFlags) of(path string) (certify.Posterior, error) {
-	named := certify.Posterior{Path: path, Factor: p.factor}
+	named := certify.Posterior{Path: path, Factor: p.factor, Predictive: p.predictive}
 	named.Options.SD, named.Options.SDRelative, named.Options.SDFile = p.sd, p.sdRelative, p.sdFile
 	var err error
 	if p.scale != "" {

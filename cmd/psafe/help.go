@@ -43,7 +43,7 @@ type flagGroup struct {
 // --help shows; its flags stand in another group too.
 var flagGroups = map[string][]flagGroup{"certify": {
 	{"Flags that most runs need", []string{"posterior", "inputs", "index", "eps", "clip", "property", "method", "out"}},
-	{"Model", []string{"posterior", "activation", "scale-factor"}},
+	{"Model", []string{"posterior", "activation", "scale-factor", "predictive"}},
 	{"Data", []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
 	{"Region", []string{"eps", "norm", "clip", "fix", "free"}},
 	{"Question", []string{"property", "require", "target", "costs", "reject", "action", "noise", "no-upper", "derived"}},

@@ -128,7 +128,7 @@ func weightsOf(p *posterior.Posterior) int {
 func inspect(p *posterior.Posterior, w io.Writer) error {
 	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
-	case posterior.KindSamples, posterior.KindDropout, posterior.KindCorrelated:
+	case posterior.KindSamples, posterior.KindDropout, posterior.KindCorrelated, posterior.KindJoint:
 		what = p.Describe()
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what

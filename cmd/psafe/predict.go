@@ -50,6 +50,7 @@ func predictCommand() *cobra.Command {
 	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
+	c.post.addPredictive(f)
 	addData(f, &p.Points, &c.index)
 	f.StringVar(&p.Points.Label, "label", "", "the right class, for the accuracy: a number, a label file, or \"column\" for --label-column (the default if that names one; \"mean\" for none)")
 	f.IntVar(&c.network, "network", 0, "evaluate this one of a set of samples, instead of the mean network")

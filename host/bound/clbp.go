@@ -167,7 +167,7 @@ func (p *clbpPass) ownNoise(k int) {
 	own := p.own
 	if p.common != nil {
 		p.commonUnits(k)
-		if own = p.alone; k > 0 { // two levels
+		if own = p.alone; k > 0 && !p.together { // two levels
 			quantile = q.Many[1]
 		}
 	}
@@ -189,6 +189,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 		p.beginRows(0, r)
 	}
 	switch {
+	case p.together:
 	case l.noisy && p.dependsOn(k) != nil:
 		if lo, hi, err := p.propertyRows(); err == nil {
 			p.dependentRows(k, lo, hi, r)
@@ -196,7 +197,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	case l.noisy:
 		p.noise(k, p.query.Rows.square, p.filled(0, n), r)
 	}
-	if l.noisy && p.err == nil {
+	if l.noisy && !p.together && p.err == nil {
 		own = p.byLevel[l.depth] // not yet there of rows over balls
 		own.kept = true
 	}

@@ -15,7 +15,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if p.ball != nil {
 		p.beginRows(k, 2*p.layers[k].out)
 	}
-	if p.own.mean == nil {
+	if p.own.mean == nil || p.together {
 		return
 	}
 	p.met[p.layers[k].depth] = true
@@ -112,6 +112,9 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	if p.common != nil {
 		if coefficients, err := p.read(a); err == nil {
 			p.commonRows(l, coefficients, coefficients, rows)
+		}
+		if p.together {
+			return
 		}
 	}
 	if p.dependsOn(l) != nil {

@@ -26,7 +26,9 @@ type Deviations struct {
 	sharper   *sharper
 	dependent []Dependent
 	common    SharedNoise
-	post      *posterior.Posterior
+	// together says that common is all the noise that there is.
+	together bool
+	post     *posterior.Posterior
 }
 
 // Model is the one that it is of.

@@ -30,8 +30,11 @@ type SharedRow interface {
 const sharedLevel = 0
 
 // Share says what all layers have in common; what NewDeviations was told are the rest and, as means of
-// |W|, those of both together. Nothing is sharpened that rests on independence.
-func (c *Deviations) Share(s SharedNoise) { c.common, c.sharper = s, nil }
+// |W|, those of both together. With alone the rest is 0, so that there is one level. Nothing is sharpened that
+// rests on independence.
+func (c *Deviations) Share(s SharedNoise, alone bool) {
+	c.common, c.together, c.sharper = s, alone, nil
+}
 
 // feds are the boxes of what feeds layer k, by item.
 func (p *clbpPass) feds(k int) []Fed {

@@ -107,7 +107,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 		for i := range apart {
 			apart[i], _ = p.common.unit(k, i, l.out, box, reach.radius)
 		}
-		if k > 0 {
+		if k > 0 && !p.common.alone {
 			levels = 2
 		}
 	}
@@ -208,7 +208,7 @@ func (p *cellPass) ways(k int) (list []way) {
 func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w way) float64 {
 	s, c := p.layers[k].unit(i, sign)
 	var met noises
-	if p.levels.noise[k] {
+	if p.levels.noise[k] && !p.alone() {
 		met.add(p.levels.of[k], own)
 	}
 	if p.ball != nil && k > 0 {
@@ -247,6 +247,9 @@ func (p *cellPass) newFall(k int, w *way) *fall {
 	return f
 }
 
+// alone says that what all layers have in common is all the noise that there is.
+func (p *cellPass) alone() bool { return p.common != nil && p.common.alone }
+
 // noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;
 // met is noise that the row has met already, and g what of P z.
 func (p *cellPass) noisyLo(k int, s span, c arith.Sum, met *noises, tau float64, w way, g *gone) float64 {
@@ -265,7 +268,7 @@ func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way, g *go
 			see(l, a)
 		}
 		switch {
-		case !p.levels.noise[l]:
+		case !p.levels.noise[l] || p.alone():
 		case l == 0:
 			met.add(p.levels.of[l], p.firstRow(a))
 		default:
@@ -301,7 +304,7 @@ func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise
 	most := sizesOf(row)
 	var own noises
 	switch {
-	case !p.levels.noise[last]:
+	case !p.levels.noise[last] || p.alone():
 	case last == 0 && p.ball != nil:
 		own.add(p.levels.of[last], p.firstRow(most))
 	default:

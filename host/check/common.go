@@ -9,7 +9,8 @@ import (
 )
 
 // Noise that all layers have in common (docs/posteriors.md (92b)): SWAG's W = mean + D e + P z. D e is that
-// of independent weights, and P z one more level, below all others.
+// of independent weights, and P z one more level, below all others. A joint covariance has no D, and P z is
+// its only level.
 
 // common is P, as columns over the entries of each layer's [W b], and what it is multiplied by, rounded up.
 type common struct {
@@ -18,10 +19,15 @@ type common struct {
 	// of[k] is [rank][out x (in+1)].
 	of [][][]float64
 	in []int
+	// alone says that there is no D.
+	alone bool
 }
 
 func newCommon(post *posterior.Posterior) *common {
 	s := post.SWAG()
+	if joint := post.Joint(); joint != nil {
+		return newJoint(post, joint)
+	}
 	if s == nil {
 		return nil
 	}
@@ -46,6 +52,25 @@ func newCommon(post *posterior.Posterior) *common {
 	return c
 }
 
+// newJoint is that of factors of all layers: column r has entry e at e rank + r.
+func newJoint(post *posterior.Posterior, joint []*posterior.Covariance) *common {
+	c := &common{rank: post.JointRank(), factor: 1, alone: true}
+	for k, f := range joint {
+		in, out := post.Layers[k].Inputs(), post.Layers[k].Outputs()
+		columns := make([][]float64, c.rank)
+		for r := range columns {
+			columns[r] = make([]float64, out*(in+1))
+			for e := range columns[r] {
+				if f != nil {
+					columns[r][e] = f.Factor[e*c.rank+r]
+				}
+			}
+		}
+		c.of, c.in = append(c.of, columns), append(c.in, in)
+	}
+	return c
+}
+
 // sds are upper bounds of the deviations of single entries of layer k's [W b], from those that are their
 // own: of weights as layers have them, and of the biases.
 func (c *common) sds(k int, weight, bias []float64) (w, b []float64) {
@@ -54,11 +79,13 @@ func (c *common) sds(k int, weight, bias []float64) (w, b []float64) {
 	sd := func(own float64, e int) float64 {
 		var s arith.Sum
 		s.Add(arith.Up(own), arith.Up(own))
+		still := own == 0
 		for _, column := range c.of[k] {
 			x := arith.Up(math.Abs(column[e]) * c.factor)
 			s.Add(x, x)
+			still = still && column[e] == 0
 		}
-		if s.Hi() <= 0 {
+		if still {
 			return 0
 		}
 		return arith.SqrtUp(arith.Up(s.Hi() + topTiny))

@@ -8,12 +8,13 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
-// TestCovaried: of chains with covariances in any layers, and of SWAG, what certify claims is proved again,
+// TestCovaried: of chains with covariances in any layers, of SWAG and of one covariance of all layers, what certify claims is proved again,
 // and as many drawn networks as can be are within the bounds of both.
 func TestCovaried(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 40))
@@ -22,16 +23,11 @@ func TestCovaried(t *testing.T) {
 		draws = 10000
 	}
 	for i := range testscale.Costly(t, 2000) {
-		act := activations[i%len(activations)]
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {1, 6, 2}, {2, 3, 3}}[rng.IntN(4)]
 		if i%40 == 8 {
 			sizes = []int{mostFormedInputs + 2, 3, 2} // by factors
 		}
-		random := sumtest.RandomCorrelated
-		if i%2 == 1 {
-			random = sumtest.RandomSWAG
-		}
-		post := random(rng, act, []float64{0.03, 0.1, 0.2}[rng.IntN(3)], sizes...)
+		post := randomCovaried(rng, i%3, i%len(activations), []float64{0.03, 0.1, 0.2}[rng.IntN(3)], sizes...)
 		task := randomTask(rng, post, 0)
 		p := []bound.Precision{bound.Float32, bound.Float64}[i/2%2]
 		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]
@@ -47,6 +43,17 @@ func TestCovaried(t *testing.T) {
 	if !testing.Short() && (lower == 0 || upper == 0) {
 		t.Error("nothing was tested")
 	}
+}
+
+// randomCovaried is a chain whose weights depend on each other: in layers, by SWAG or in all layers.
+func randomCovaried(rng *rand.Rand, kind, act int, sd float64, sizes ...int) *posterior.Posterior {
+	switch kind {
+	case 0:
+		return sumtest.RandomCorrelated(rng, activations[act], sd, sizes...)
+	case 1:
+		return sumtest.RandomSWAG(rng, activations[act], sd, sizes...)
+	}
+	return sumtest.RandomJoint(rng, activations[act], sd, sizes...)
 }
 
 // TestCovariedBox: what is said of a row over a box is at least what the law says, in rational numbers, at
@@ -135,7 +142,7 @@ func TestCovariedBox(t *testing.T) {
 	}
 }
 
-// TestCommon: what SWAG's layers have in common is in a row that meets two of them at least what it is at
+// TestCommon: what layers have in common, those of SWAG or of a joint covariance, is in a row that meets two of them at least what it is at
 // corners of the boxes, in rational numbers, the layers' parts added before they are squared; at a point it
 // is that. Its mean is that of marginals.
 func TestCommon(t *testing.T) {
@@ -143,8 +150,9 @@ func TestCommon(t *testing.T) {
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	for i := range testscale.Cases(t, 300) {
 		sizes := []int{1 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(2)}
-		post := sumtest.RandomSWAG(rng, activations[0], math.Exp2(float64(rng.IntN(12)-8)), sizes...)
-		s, g := post.SWAG(), newCommon(post).start()
+		post := randomCovaried(rng, 1+i/2%2, 0, math.Exp2(float64(rng.IntN(12)-8)), sizes...)
+		rank, divisor := sumtest.SharedRank(post)
+		g := newCommon(post).start()
 		width, l1 := float64(i%2), 0.0
 		var rows, corner [][]float64
 		for k := range 2 {
@@ -164,10 +172,10 @@ func TestCommon(t *testing.T) {
 					continue
 				}
 				p[j] = []float64{z.lo[j], z.hi[j]}[rng.IntN(2)]
-				for c := range s.Rank {
+				for c := range rank {
 					x := 0.0
 					for o, v := range row {
-						x += v * s.Deviation[2*k][c*sizes[k]*sizes[k+1]+j*sizes[k+1]+o]
+						x += v * sumtest.SharedEntry(post, k, o, j, c)
 					}
 					square += x * x
 				}
@@ -176,29 +184,25 @@ func TestCommon(t *testing.T) {
 			rows, corner = append(rows, row), append(corner, p)
 		}
 		want := new(big.Rat)
-		for c := range s.Rank {
+		for c := range rank {
 			x := new(big.Rat)
 			for k, row := range rows {
 				for o, v := range row {
 					for j, at := range corner[k] {
-						w := s.Deviation[2*k+1][c*len(row)+o : c*len(row)+o+1]
-						if j < sizes[k] {
-							w = s.Deviation[2*k][c*sizes[k]*len(row)+j*len(row)+o:]
-						}
-						y := rat(w[0])
+						y := rat(sumtest.SharedEntry(post, k, o, j, c))
 						x.Add(x, y.Mul(y, rat(v)).Mul(y, rat(at)))
 					}
 				}
 			}
 			want.Add(want, x.Mul(x, x))
 		}
-		want.Quo(want, rat(float64(2*(s.Rank-1))))
+		want.Quo(want, rat(divisor))
 		got := g.noise()
 		x, _ := want.Float64()
 		if rat(got.variance).Cmp(want) < 0 || width == 0 && got.variance > x*(1+1e-9)+1e-90 {
 			t.Fatalf("%d: variance %v, at a point %v", i, got.variance, x)
 		}
-		if mean := l1 / math.Sqrt(math.Pi*float64(s.Rank-1)); got.mean < mean*(1-1e-12) || got.mean > mean*(1+1e-9)+1e-90 {
+		if mean := l1 * math.Sqrt(2/math.Pi/divisor); got.mean < mean*(1-1e-12) || got.mean > mean*(1+1e-9)+1e-90 {
 			t.Fatalf("%d: mean %v, want %v", i, got.mean, mean)
 		}
 	}

@@ -92,9 +92,32 @@ func (r *wideRow) offBy(off []float64) {
 
 func (r *wideRow) marginal(j int) float64 { return r.sd[j] }
 
-// varianceUp is (92): of the form of the half-widths the least counts of what its largest factor, its
-// turned coordinates and the row itself say.
+// varianceUp is (92).
 func (r *wideRow) varianceUp(box fedBox) float64 {
+	at := r.at(box)
+	if !at.moves {
+		return at.centre
+	}
+	var first arith.Sum
+	for j, h := range box.h {
+		if h != 0 {
+			first.Add(arith.SumUp(math.Abs(at.k[j]), at.off[j]), h)
+		}
+	}
+	return formOf(at.centre, arith.Up(max(0, first.Hi())+topTiny), at.second)
+}
+
+// formAt is the form of a row over a box: c'Kc, Kc, which is within off of k, and the largest value of the form of
+// the half-widths.
+type formAt struct {
+	centre, second float64
+	k, off         []float64
+	moves          bool
+}
+
+// at bounds the form over a box: of that of the half-widths the least counts of what its largest factor, its
+// turned coordinates and the row itself say.
+func (r *wideRow) at(box fedBox) formAt {
 	u, wide := make([]arith.Sum, r.m), make([]float64, r.m)
 	moves := false
 	var far arith.Sum
@@ -126,10 +149,11 @@ func (r *wideRow) varianceUp(box fedBox) float64 {
 	for j, x := range box.c {
 		centre = centre.Plus(arith.Exactly(r.more[j]).Times(arith.Exactly(x).Square()))
 	}
+	at := formAt{centre: max(0, centre.Hi), k: make([]float64, len(box.h)), off: make([]float64, len(box.h)), moves: moves}
 	if !moves {
-		return max(0, centre.Hi)
+		return at
 	}
-	var first, more, row, turned arith.Sum
+	var more, row, turned arith.Sum
 	largest := 0.0
 	for j, h := range box.h {
 		if h == 0 {
@@ -140,7 +164,7 @@ func (r *wideRow) varianceUp(box fedBox) float64 {
 			s += float64(q * p[k])
 			e += float64(math.Abs(q) * off[k])
 		}
-		first.Add(arith.SumUp(arith.SumUp(math.Abs(s), e*(1+loose(r.m))), arith.Up(r.more[j]*math.Abs(box.c[j]))), h)
+		at.k[j], at.off[j] = s, arith.SumUp(arith.Up(e*(1+loose(r.m))), arith.Up(r.more[j]*math.Abs(box.c[j])))
 		more.Add(arith.Up(r.more[j]*h), h)
 		row.Add(r.sd[j], h)
 	}
@@ -151,7 +175,8 @@ func (r *wideRow) varianceUp(box fedBox) float64 {
 	}
 	by := min(arith.ProductUp(arith.ProductUp(largest, r.norm), far.Hi()), turned.Hi())
 	second := min(arith.SumUp(by, more.Hi()), arith.ProductUp(row.Hi(), row.Hi()))
-	return formOf(max(0, centre.Hi), arith.Up(max(0, first.Hi())+topTiny), arith.Up(max(0, second)+topTiny))
+	at.second = arith.Up(max(0, second) + topTiny)
+	return at
 }
 
 // largestEigenvalueUp bounds that of Q Q', Q [n x n], by the sums of magnitudes of its rows.

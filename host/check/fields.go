@@ -182,6 +182,11 @@ func (q *question) fits() error {
 		return err
 	}
 	boxes := len(q.task.T)
+	if q.Method == "statistical" || q.Statistical != nil {
+		if err := q.post.RequireNetworks(); err != nil {
+			return fmt.Errorf("statistical: %w", err)
+		}
+	}
 	if q.boxed() || q.cut() || q.Method == "phases" || q.Method == "chernoff" {
 		err := q.post.RequireIndependent()
 		if q.Method == "clbp" {

@@ -20,6 +20,8 @@ type noisy struct {
 	// masks are there for dropout; without deviations nothing else is known.
 	masks      *masks
 	deviations []deviations
+	// linear is there for networks that are linearised about the mean; nothing else is known then.
+	linear *linear
 	// covaries says that weights depend on each other in layers; common is what all layers have in common.
 	covaries bool
 	common   *common
@@ -62,6 +64,10 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
+	if about := post.About(); about != nil {
+		n.linear = newLinear(about)
+		return n, nil
+	}
 	if !post.Independent() && (top != nil || masks != nil) {
 		return n, nil
 	}
@@ -80,7 +86,10 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			}
 			both, bothBias := weight, bias // with what all layers have in common
 			if n.common != nil {
-				weight, bias = swagSds(post, k)
+				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
+				if post.SWAG() != nil {
+					weight, bias = swagSds(post, k)
+				}
 				both, bothBias = n.common.sds(k, weight, bias)
 			}
 			noise[k] = anyAbove0(both) || anyAbove0(bothBias) || m.graph.chain && k > 0 && noise[k-1]
@@ -123,6 +132,9 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 	if n.masks != nil {
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
+	if n.linear != nil {
+		return impliedUp(s, n.newLinearPass(cell, try).tails(s))
+	}
 	least := 1.0
 	if n.covaries {
 		ball = nil // bounds on balls are for independent weights: those of the whole cell
@@ -140,6 +152,9 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *property.Safe) float64 {
 	if n.masks != nil {
 		return n.newMaskPass(cell, tau, try).holdsUp(negated)
+	}
+	if n.linear != nil {
+		return refutedUp(negated, n.newLinearPass(cell, try).tails(negated))
 	}
 	least := 1.0
 	if n.top != nil {

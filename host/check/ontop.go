@@ -61,23 +61,29 @@ func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
 	for k := range last {
 		p.hiddenLayer(k)
 	}
-	t := &topPass{topped: n.top, radius: reachOf(cell).radius, inputs: make([]slopes, n.top.in)}
+	t := &topPass{topped: n.top, radius: reachOf(cell).radius}
 	centre := make([]float64, len(cell.Lo))
 	for k := range centre {
 		centre[k] = centreOf(cell.Lo[k], cell.Hi[k])
 	}
-	z := p.into(last)
-	for j := range t.inputs {
-		s := &t.inputs[j]
-		s.lower, s.below, s.lo = p.lineOf(last, j, 1, centre)
-		s.upper, s.above, s.hi = p.lineOf(last, j, -1, centre)
+	t.inputs = p.slopesInto(last, centre)
+	return t
+}
+
+// slopesInto is what is known of each number that feeds layer k.
+func (p *pass) slopesInto(k int, centre []float64) []slopes {
+	list, z := make([]slopes, p.layers[k].in), p.into(k)
+	for j := range list {
+		s := &list[j]
+		s.lower, s.below, s.lo = p.lineOf(k, j, 1, centre)
+		s.upper, s.above, s.hi = p.lineOf(k, j, -1, centre)
 		s.upper, s.hi = -s.upper, -s.hi
-		for k, a := range s.above {
-			s.above[k] = 0 - a
+		for i, a := range s.above {
+			s.above[i] = 0 - a
 		}
 		s.lo, s.hi = max(s.lo, z.lo[j]), min(s.hi, z.hi[j])
 	}
-	return t
+	return list
 }
 
 // lineOf is a function of x below sign z_j, z being what feeds layer k: at + slope (x - centre); and a
@@ -85,8 +91,13 @@ func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
 func (p *pass) lineOf(k, j int, sign float64, centre []float64) (at float64, slope []float64, lo float64) {
 	row := newSpan(p.layers[k].in)
 	row.lo[j], row.hi[j] = sign, sign
+	return p.lineBelow(k, row, arith.Sum{}, centre)
+}
+
+// lineBelow is a function of x below row z + c, z being what feeds layer k, and a lower bound of it.
+func (p *pass) lineBelow(k int, row span, c arith.Sum, centre []float64) (at float64, slope []float64, lo float64) {
 	slope = make([]float64, len(centre))
-	lo = p.down(k, row, arith.Sum{}, way{arrive: func(s span, c arith.Sum) {
+	lo = p.down(k, row, c, way{arrive: func(s span, c arith.Sum) {
 		for i := range slope {
 			if s.lo == nil || s.lo[i] == 0 && s.hi[i] == 0 {
 				continue
@@ -115,38 +126,42 @@ type chosen struct {
 func (t *topPass) choose(r *topRow) chosen {
 	c := chosen{make([]float64, t.in), make([]float64, t.in), make([]float64, t.in), make([][]float64, t.in)}
 	for j := range t.inputs {
-		s := &t.inputs[j]
-		var apart, rises, falls arith.Sum
-		for k, radius := range t.radius {
-			if radius != 0 {
-				apart.Add(arith.SumUp(max(s.above[k], s.below[k]), -min(s.above[k], s.below[k])), radius)
-				rises.Add(math.Abs(s.below[k]), radius)
-				falls.Add(math.Abs(s.above[k]), radius)
-			}
-		}
-		apart.Plus(s.upper)
-		apart.Plus(-s.lower)
-		gap, low, high := apart.Hi(), 0.0, 0.0
-		varies := rises
-		if r.mean[j].Middle() >= 0 {
-			end := rises
-			end.Plus(s.hi)
-			end.Plus(-s.lower)
-			gap = max(0, min(gap, end.Hi()))
-			low, high, c.slope[j] = s.lower, arith.SumUp(s.lower, gap), s.below
-		} else {
-			end := falls
-			end.Plus(s.upper)
-			end.Plus(-s.lo)
-			gap, varies = max(0, min(gap, end.Hi())), falls
-			low, high, c.slope[j] = arith.SumDown(s.upper, -gap), s.upper, s.above
-		}
-		c.at[j] = arith.Middle(low, high)
-		c.half[j] = max(arith.SumUp(high, -c.at[j]), arith.SumUp(c.at[j], -low))
-		varies.Plus(c.half[j])
-		c.reach[j] = max(0, min(varies.Hi(), max(arith.SumUp(s.hi, -c.at[j]), arith.SumUp(c.at[j], -s.lo))))
+		c.take(j, &t.inputs[j], t.radius, r.mean[j].Middle() >= 0)
 	}
 	return c
+}
+
+// take is what the lower line says of z_j, or the upper.
+func (c *chosen) take(j int, s *slopes, radius []float64, below bool) {
+	var apart, rises, falls arith.Sum
+	for k, radius := range radius {
+		if radius != 0 {
+			apart.Add(arith.SumUp(max(s.above[k], s.below[k]), -min(s.above[k], s.below[k])), radius)
+			rises.Add(math.Abs(s.below[k]), radius)
+			falls.Add(math.Abs(s.above[k]), radius)
+		}
+	}
+	apart.Plus(s.upper)
+	apart.Plus(-s.lower)
+	gap, low, high := apart.Hi(), 0.0, 0.0
+	varies := rises
+	if below {
+		end := rises
+		end.Plus(s.hi)
+		end.Plus(-s.lower)
+		gap = max(0, min(gap, end.Hi()))
+		low, high, c.slope[j] = s.lower, arith.SumUp(s.lower, gap), s.below
+	} else {
+		end := falls
+		end.Plus(s.upper)
+		end.Plus(-s.lo)
+		gap, varies = max(0, min(gap, end.Hi())), falls
+		low, high, c.slope[j] = arith.SumDown(s.upper, -gap), s.upper, s.above
+	}
+	c.at[j] = arith.Middle(low, high)
+	c.half[j] = max(arith.SumUp(high, -c.at[j]), arith.SumUp(c.at[j], -low))
+	varies.Plus(c.half[j])
+	c.reach[j] = max(0, min(varies.Hi(), max(arith.SumUp(s.hi, -c.at[j]), arith.SumUp(c.at[j], -s.lo))))
 }
 
 // tailUp bounds the probability that a row is negative, or 0, somewhere in the cell; with met only at

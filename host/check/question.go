@@ -163,8 +163,8 @@ func (f *files) posterior(r *record, given Files) (*posterior.Posterior, error) 
 		}
 		options.Activations = append(options.Activations, a)
 	}
-	key := strings.Join(append([]string{path, r.PosteriorScale, r.PosteriorSD, sd}, r.Activations...), "\x00")
-	p, err := kept(&f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor) })
+	key := strings.Join(append([]string{path, r.PosteriorScale, r.Predictive, r.PosteriorSD, sd}, r.Activations...), "\x00")
+	p, err := kept(&f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor, r.Predictive) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,8 +186,11 @@ func sdDigest(p *posterior.Posterior) string {
 	return p.Source.Given.SHA256
 }
 
-// readPosterior reads a posterior and multiplies its standard deviations by a factor.
-func readPosterior(path string, options format.Options, factor string) (*posterior.Posterior, error) {
+// linearised is what the field predictive says of networks that are linearised about the mean.
+const linearised = "linearised"
+
+// readPosterior reads a posterior, multiplies its standard deviations by a factor and linearises it.
+func readPosterior(path string, options format.Options, factor, predictive string) (*posterior.Posterior, error) {
 	p, err := format.Read(path, options)
 	if err != nil && len(options.Activations) > 0 {
 		// Files of graphs say all activations, and take none that are said beside them.
@@ -208,14 +211,22 @@ func readPosterior(path string, options format.Options, factor string) (*posteri
 	if len(options.Activations) != len(p.Layers)-1 {
 		return nil, fmt.Errorf("%s: %d activations for %d hidden layers", path, len(options.Activations), len(p.Layers)-1)
 	}
-	if factor == "" {
+	if factor != "" {
+		d, err := property.NewDecimal(factor)
+		if err == nil {
+			err = p.Widen(d.Lo, d.Hi)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch predictive {
+	case "":
 		return p, nil
+	case linearised:
+		return p.Linearised()
 	}
-	d, err := property.NewDecimal(factor)
-	if err == nil {
-		err = p.Widen(d.Lo, d.Hi)
-	}
-	return p, err
+	return nil, fmt.Errorf("predictive: %.40q is no posterior of functions", predictive)
 }
 
 // labelColumn is the value of --label-column among the flags of a record, empty if it is not

@@ -82,6 +82,7 @@ type record struct {
 	Posterior       string   `json:"posterior"`
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
+	Predictive      string   `json:"predictive,omitempty"`
 	PosteriorSD     string   `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`
 	PosteriorSDSHA  string   `json:"posterior_sd_sha256,omitempty"`

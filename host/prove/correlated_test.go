@@ -50,6 +50,23 @@ func droppedNet(t *testing.T, chain bool) *posterior.Posterior {
 	return post
 }
 
+// jointNet has one covariance of all layers; chain is as of droppedNet.
+func jointNet(t *testing.T, chain bool) *posterior.Posterior {
+	layers := droppedNet(t, chain).Layers
+	factors := make([]*posterior.Covariance, 2)
+	for k := range factors {
+		factors[k] = &posterior.Covariance{Rank: 1, Factor: make([]float64, layers[k].Outputs()*(layers[k].Inputs()+1))}
+		for e := range factors[k].Factor {
+			factors[k].Factor[e] = 1
+		}
+	}
+	post, err := posterior.FromJoint(layers, factors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
 // wideNet has a covariance over more inputs than covariances of rows are made of, below its last layer.
 func wideNet(t *testing.T) *posterior.Posterior {
 	const in = 2049
@@ -65,9 +82,16 @@ func wideNet(t *testing.T) *posterior.Posterior {
 // whichever door is tried: every method but those that know their covariance or masks refuses them, and
 // those refuse masks below a join and covariances that are too large.
 func TestCorrelatedRefused(t *testing.T) {
-	for i := range 5 {
+	for i := range 8 {
 		last := i%2 == 0 && i < 4
-		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), wideNet(t)}[i/2]
+		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), jointNet(t, i == 4), wideNet(t)}[i/2]
+		linearised := i == 7
+		if linearised {
+			var err error
+			if post, err = jointNet(t, true).Linearised(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -79,7 +103,10 @@ func TestCorrelatedRefused(t *testing.T) {
 		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
 		for word := range prove.MethodWords() {
 			cfg := prove.Config{Method: prove.Method(word), Samples: 2, Gamma: 1, Confidence: 0.9}
-			takes := cfg.Method == prove.Statistical || i < 3 && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			if linearised {
+				cfg.Samples = 0
+			}
+			takes := cfg.Method == prove.Statistical && !linearised || (i < 3 || i == 4 || linearised) && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
 			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				if !takes || r.Method != "clbp" && r.Method != "statistical" {
 					t.Errorf("a result of %s by %v", post.Describe(), r.Method)
@@ -155,7 +182,7 @@ func TestCommonNoise(t *testing.T) {
 
 // TestSharedAcrossLayers: f = w2 relu(w1 x) - 0.8 with w1 = w2 = 1 + 0.05 g, one g, is positive at x = 1
 // with probability 0.98263. Who takes the layers for independent "proves" 0.99333. No method claims more
-// than the truth of these weights, as SWAG states them.
+// than the truth of these weights, as SWAG states them (92b), or as a joint covariance (92c).
 func TestSharedAcrossLayers(t *testing.T) {
 	const truth = 0.98263
 	layers := []posterior.Layer{{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU})}, {Layer: network.DenseLayer(1, 1, network.Activation{})}}
@@ -167,6 +194,20 @@ func TestSharedAcrossLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	joint, err := posterior.FromJoint(layers, []*posterior.Covariance{{Rank: 1, Factor: []float64{0.05, 0}}, {Rank: 1, Factor: []float64{0.05, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []struct {
+		post  *posterior.Posterior
+		least float64
+	}{{post, 0.926}, {joint, 0.962}} {
+		sharedAcrossLayers(t, by.post, truth, by.least)
+	}
+}
+
+// sharedAcrossLayers: no method claims more than the truth, and clbp at least so much.
+func sharedAcrossLayers(t *testing.T, post *posterior.Posterior, truth, least float64) {
 	eng, err := engine.New(fallback.New(bound.Float64), nil, post, 12)
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +232,7 @@ func TestSharedAcrossLayers(t *testing.T) {
 			return nil
 		})
 	}
-	if !drawn || proved < 0.92 {
-		t.Errorf("drawn: %v, p_lower %v", drawn, proved)
+	if !drawn || proved < least {
+		t.Errorf("%s: drawn: %v, p_lower %v, want %v", post.Describe(), drawn, proved, least)
 	}
 }

@@ -275,13 +275,13 @@ func (c *Config) takes(p *posterior.Posterior, tasks []property.Task) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, covariances in layers of a chain, a last layer that alone is random, or
-// dropout.
+// clbpFits: independent normal weights, covariances in layers of a chain or of all of them, a last layer that alone
+// is random, dropout, or linearised networks.
 func clbpFits(p *posterior.Posterior) error {
 	if p.RequireRows() == nil {
 		return nil
 	}
-	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout {
+	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout || p.Kind == posterior.KindJoint {
 		return p.RequireRows()
 	}
 	return p.RequireIndependent()
@@ -302,8 +302,8 @@ func oneHiddenLayer(p *posterior.Posterior) error {
 	return nil
 }
 
-// anyPosterior: networks can be drawn from all of them.
-func anyPosterior(*posterior.Posterior) error { return nil }
+// anyPosterior: networks can be drawn from it.
+func anyPosterior(p *posterior.Posterior) error { return p.RequireNetworks() }
 
 // finiteSet: finitely many networks, which may be one.
 func finiteSet(p *posterior.Posterior) error {

@@ -61,6 +61,9 @@ func byMoments(ctx context.Context, e *engine.Engine, _ Config, tasks []property
 
 // byDraws decides drawn networks.
 func byDraws(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	if err := e.Posterior.RequireNetworks(); err != nil {
+		return nil, err
+	}
 	return decide.Statistical(ctx, e, decide.Draws{Networks: cfg.Samples, Seed: cfg.Seed, Confidence: cfg.Confidence, Cells: cfg.Cells}, tasks)
 }
 

@@ -37,7 +37,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 		}
 		add(text, digest)
 	}
-	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA)
+	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive)
 	list(r.Activations)
 	// The digest is that of a whole archive.
 	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)

@@ -115,6 +115,8 @@ type Record struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
+	// Predictive is "linearised" where the functions are those of networks linearised about the mean.
+	Predictive string `json:"predictive,omitempty"`
 	// PosteriorSD says what the standard deviations of an ONNX network are: "0", "0.05",
 	// "relative 0.01" or "file sd", which is PosteriorSDFile.
 	PosteriorSD     string `json:"posterior_sd,omitempty"`

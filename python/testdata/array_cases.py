@@ -489,14 +489,26 @@ assert np.array_equal(kept["layers.1.covariance.QA"], np.pad(QA, ((0, 1), (0, 1)
 kron.gain = 1.1
 refuses(["KronLLLaplace", "1.2"], px.save_laplace, kron, X, layers=chain)
 net.modules = lambda: []
-refuses(["last layer alone", "samples=100"], px.save_laplace, kron, X, layers=chain)
+refuses(["KronLLLaplace", "last layer alone"], px.save_laplace, kron, X, layers=chain)
 # Eigenvalues of a covariance that are a little below 0 are told of, those that are not are not.
 turn = np.linalg.qr(rng.randn(9, 9))[0]
 W, values = rng.randn(3, 2), np.array([4, 3, 2, 1, 1, 1, 1, 1, 1.0])
-for least, said in ((-1e-8, "2 of 9 eigenvalues of the covariance were below 0, the least -1e-08 beside the largest 4: they are 0 in the file"), (1e-3, "")):
+for least, said in ((-1e-8, "covariance: 2 of 9 eigenvalues were below 0, the least -1e-08 beside the largest 4: they are 0 in the file"), (1e-3, "")):
     values[7:] = least, least / 2
     told = notes(lambda: px.save_gaussian(path("clipped"), [px.dense(W, np.zeros(3), layout="out,in", covariance=turn * values @ turn.T)],
                                           inputs=np.ones((1, 2)), predict=lambda x: x @ W.T))
     assert (said in told and "eigenvalues" in header("clipped").get("note", "")) if said else "eigenvalue" not in told, told
     os.remove(path("clipped"))
+# One covariance of all weights, of [W b] of layer after layer, row by row; a layer without a bias has none of its own.
+W1, W2 = rng.randn(3, 2), rng.randn(2, 3)
+both = [px.dense(W1, np.ones(3), None, activation="relu", layout="out,in"), px.dense(W2, None, layout="out,in")]
+S = (lambda a: a @ a.T)(rng.randn(15, 15))
+px.save_gaussian(path("joint"), both, covariance=S, inputs=X[:, :2], predict=lambda x: np.maximum(x @ W1.T + 1, 0) @ W2.T)
+L = [arrays("joint")["layers.%d.covariance.factor" % k] for k in (0, 1)]
+assert header("joint")["kind"] == "joint" and header("joint")["version"] == 3 and not L[1].reshape(2, 4, 15)[:, 3].any()
+L = np.concatenate([L[0], L[1].reshape(2, 4, 15)[:, :3].reshape(6, 15)])
+assert np.allclose(L @ L.T, S)
+refuses(["(14, 14)", "(15, 15)", "row by row"], px.save_gaussian, both, covariance=S[1:, 1:])
+both = [px.dense(W1, np.ones(3), W1 ** 2, np.ones(3), activation="relu", layout="out,in", scale="sd"), px.dense(W2, None, layout="out,in")]
+refuses(["all weights", "without scales"], px.save_gaussian, both, covariance=S)
 print("array cases: done")

@@ -304,7 +304,7 @@ class KronDecomposed:
 
     def to_matrix(self, exponent=1):
         blocks = []
-        for values, vectors, delta in zip(self.eigenvalues, self.eigenvectors, self.deltas):
+        for values, vectors, delta in zip(self.eigenvalues, self.eigenvectors, self.deltas.expand(len(self.eigenvalues))):
             if len(values) == 1:
                 Q, e = vectors[0], values[0] + delta
             else:
@@ -347,13 +347,12 @@ px.save_laplace(path("laplace-last"), DiagLLLaplace(net, last, net[2]), X[:30])
 assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header("laplace-last")["scale"] == "sd"
 full = FullLaplace(net, every)
 assert "drawn" in notes(px.save_laplace, path("laplace-full"), full, X[:30], samples=20, seed=7)
-refuses(["FullLaplace", "last layer alone", "samples=100"], px.save_laplace, full, X[:30])
 G, A = (lambda a, b: (a @ a.T, b @ b.T))(torch.randn(4, 3), torch.randn(4, 6))
 kron = KronLaplace(net, every)
 kron.posterior_precision = KronDecomposed([[G, A], [G], [G, A], [G]], [1.0] * 4)
 px.save_laplace(path("laplace-kron"), kron, X[:30], samples=20)
 assert header("laplace-kron")["draws_of"] == "a Kronecker Laplace approximation"
-refuses(["KronLaplace", "last layer alone"], px.save_laplace, kron, X[:30])
+every_kron = kron
 kron = KronLLLaplace(net, last, net[2])
 kron.posterior_precision = KronDecomposed([[G, A], [7 * G]], [1.0, 2.0])
 px.save_laplace(path("laplace-kron-draws"), kron, X[:30], samples=5)
@@ -370,23 +369,71 @@ import os
 os.remove(path("many"))
 
 
-def written(name):
-    """The covariance of W row by row and then b, by the file, of its last layer."""
-    a, head = arrays(name), header(name)
-    k = len(head["layers"]) - 1
-    assert head["version"] == 3 and head["kind"] == "correlated" and head["layers"][k]["covariance"] in ("full", "kron")
-    assert [e.get("covariance") for e in head["layers"][:k]] == [None] * k
-    a = dict((n.split(".")[-1], v.astype(np.float64)) for n, v in a.items() if n.startswith("layers.%d.covariance." % k))
-    L = a["factor"] if "factor" in a else np.kron(a["QG"], a["QA"]) * a["sd"].ravel()
-    out = head["layers"][k]["out"]
-    order = np.arange(len(L)).reshape(out, -1)
-    order = np.concatenate([order[:, :-1].ravel(), order[:, -1]])
-    return (L @ L.T)[np.ix_(order, order)]
+def written(name, layers=1):
+    """The covariance of W row by row and then b, by the file, of the last of its layers, which alone are random."""
+    file, head = arrays(name), header(name)
+    dense = [k for k, e in enumerate(head["layers"]) if e["kind"] == "dense"]
+    assert head["version"] == 3 and head["kind"] in ("correlated", "joint")
+    assert [e.get("covariance") is not None for e in head["layers"]] == [k in dense[-layers:] for k in range(len(head["layers"]))]
+    roots = []
+    for k in dense[-layers:]:
+        a = dict((n.split(".")[-1], v.astype(np.float64)) for n, v in file.items() if n.startswith("layers.%d.covariance." % k))
+        L = a["factor"] if "factor" in a else np.kron(a["QG"], a["QA"]) * a["sd"].ravel()
+        order = np.arange(len(L)).reshape(head["layers"][k]["out"], -1)
+        roots.append(L[np.concatenate([order[:, :-1].ravel(), order[:, -1]])])
+    if head["kind"] == "joint":  # one z for all layers
+        L = np.concatenate(roots)
+        return L @ L.T
+    return torch.block_diag(*[torch.as_tensor(L @ L.T) for L in roots]).numpy()
 
 
-def is_law(name, want):
-    got, want = written(name)[:len(want), :len(want)], np.asarray(want, np.float64)
+def is_law(name, want, layers=1):
+    got, want = written(name, layers)[:len(want), :len(want)], np.asarray(want, np.float64)
     assert np.abs(got - want).max() < 1e-5 * np.abs(want).max(), (name, np.abs(got - want).max())
+
+
+# All weights: Kronecker factors of each layer, one covariance of all layers, and that of a low rank of curvature.
+S = FullLaplace(net, every).posterior_scale.double()
+px.save_laplace(path("laplace-full-all"), FullLaplace(net, every), X[:30])
+is_law("laplace-full-all", S @ S.T, 2)
+px.save_laplace(path("laplace-full-all-layers"), FullLaplace(net, every), X[:30], layers=lambda n: [(n[0], "relu"), n[2]])
+is_law("laplace-full-all-layers", S @ S.T, 2)
+for deltas in ([1.0] * 4, [1.0, 2.0, 3.0, 4.0], [5.0], 5.0):  # of the prior: one for each parameter, or one for all
+    every_kron.posterior_precision = KronDecomposed([[G, A], [2 * G], [G + 1, A @ A], [G + 1]], deltas)
+    px.save_laplace(path("laplace-kron-all"), every_kron, X[:30])
+    is_law("laplace-kron-all", every_kron.posterior_precision.to_matrix(-1), 2)
+    assert header("laplace-kron-all")["kind"] == "correlated"
+
+
+class LowRankLaplace(ParametricLaplace):
+    """Its precision is U diag(l) U^T + diag(prior), l with temperature and noise; sample() has the prior's precision for its variance."""
+    prior, gain = 3.0, 1.0
+
+    @property
+    def posterior_precision(self):
+        U = torch.linalg.qr(torch.linspace(-1, 1, 40 * 5).reshape(40, 5) ** 3 + torch.eye(40)[:, :5])[0]
+        return (U, self.gain * torch.linspace(1, 9, 5)), torch.full((40,), self.prior)
+
+    def covariance(self):
+        (U, l), prior = self.posterior_precision
+        return torch.linalg.inv(U.double() * l @ U.double().T + torch.diag(prior))
+
+    def functional_variance(self, J):
+        return J @ self.covariance().to(J) @ J.transpose(1, 2)
+
+    def sample(self, n_samples=100):
+        return self.mean + 3 * torch.randn(n_samples, 40)
+
+
+low = LowRankLaplace(net, every)
+px.save_laplace(path("laplace-low"), low, X[:30])
+is_law("laplace-low", low.covariance(), 2)
+px.save_laplace(path("laplace-low-draws"), low, X[:30], samples=5)
+assert header("laplace-low-draws")["draws_of"] == "a low-rank Laplace approximation"
+own = low.covariance()
+low.covariance = lambda: 1.1 * own
+refuses(["LowRankLaplace", "functional_variance", "1.1"], px.save_laplace, low, X[:30])
+refuses(["FullLaplace", "(3,)", "last layer alone"], px.save_laplace, FullLaplace(net, every + [nn.Parameter(torch.ones(3))]), X[:30])
 
 
 # Of the last layer alone the law itself is written: W row by row and then b becomes [W b] row by row.
@@ -445,6 +492,8 @@ assert [e["kind"] for e in header("laplace-batchnorm")["layers"] if e["kind"] !=
 refuses(["BatchNorm1d", "covariance", "layers="], px.save_laplace, FullLLLaplace(deep, list(deep[4].parameters()), deep[4]), X[:30],
         layers=lambda n: [(n[0], "relu"), n[2], n[4]])
 refuses(["not the last layer"], px.save_laplace, FullLLLaplace(net, every[:2], net[0]), X[:30])
+px.save_laplace(path("laplace-full-first"), FullLaplace(net, every[:2]), X[:30])
+assert [e.get("covariance") for e in header("laplace-full-first")["layers"] if e["kind"] == "dense"] == ["full", None]
 mixed = nn.Sequential(Bayes(4, 4), nn.ReLU(), nn.Linear(4, 4))
 refuses(["spread of its own"], px.save_laplace, FullLLLaplace(mixed, list(mixed[2].parameters()), mixed[2]), X[:30])
 

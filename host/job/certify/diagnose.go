@@ -112,6 +112,9 @@ func (d *diagnosis) words() (why, next string) {
 // draw tries drawn networks, or those of a finite set, at the middle of T and in T.
 func (d *diagnosis) draw() {
 	post := d.r.post
+	if post.RequireNetworks() != nil {
+		return
+	}
 	net, until := post.Network(), time.Now().Add(drawTime)
 	over := func() bool { return d.ctx.Err() != nil || !time.Now().Before(until) }
 	n := diagnosisDraws

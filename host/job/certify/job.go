@@ -86,7 +86,16 @@ type Posterior struct {
 	Options format.Options
 	// Factor is a decimal that every standard deviation is multiplied by, empty for 1.
 	Factor string
+	// Predictive is PredictiveLinearised or empty: what functions of x the posterior is about.
+	Predictive string
 }
+
+// What functions of x a posterior may be about: networks, and these linearised in their weights about the
+// mean (posterior.Linearised).
+const (
+	PredictiveNetworks   = "networks"
+	PredictiveLinearised = "linearised"
+)
 
 // Read reads the posterior.
 func (p *Posterior) Read() (*posterior.Posterior, error) {
@@ -94,17 +103,33 @@ func (p *Posterior) Read() (*posterior.Posterior, error) {
 	if err != nil {
 		return nil, foreignFolder(p.Path, foreignFile(p.Path, err))
 	}
-	if p.Factor == "" {
+	if p.Factor != "" {
+		factor, err := property.NewDecimal(p.Factor)
+		if err == nil {
+			err = post.Widen(factor.Lo, factor.Hi)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--scale-factor %.40s: %w", p.Factor, err)
+		}
+	}
+	switch p.predictive() {
+	case "":
+		return post, nil
+	case PredictiveLinearised:
+		if post, err = post.Linearised(); err != nil {
+			return nil, fmt.Errorf("--predictive %s: %s: %w", p.Predictive, p.Path, err)
+		}
 		return post, nil
 	}
-	factor, err := property.NewDecimal(p.Factor)
-	if err == nil {
-		err = post.Widen(factor.Lo, factor.Hi)
+	return nil, fmt.Errorf("--predictive %.40q is none of %s, %s", p.Predictive, PredictiveNetworks, PredictiveLinearised)
+}
+
+// predictive is Predictive, empty for networks.
+func (p *Posterior) predictive() string {
+	if p.Predictive == PredictiveNetworks {
+		return ""
 	}
-	if err != nil {
-		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.Factor, err)
-	}
-	return post, nil
+	return p.Predictive
 }
 
 // scaleWords says what the posterior's spread is, for records.

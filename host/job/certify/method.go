@@ -222,6 +222,11 @@ func (r *ready) decides() (err error) {
 func (r *ready) suits() error {
 	path, post := r.Posterior.Path, r.post
 	dependent := post.RequireIndependent()
+	if r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 {
+		if err := post.RequireNetworks(); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	parent := post.Samples() != nil && post.Samples().DrawsOf != ""
 	if err := r.decides(); err != nil {
 		return err

@@ -236,16 +236,22 @@ func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, x [][]flo
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		post.Draw(p.Seed, n, weights)
+		forward := func() func([]float64) []float64 { return net.NewPass(weights).Forward }
+		if post.About() != nil {
+			function := post.DrawLinearised(p.Seed, n)
+			forward = func() func([]float64) []float64 { return function }
+		} else {
+			post.Draw(p.Seed, n, weights)
+		}
 		var group sync.WaitGroup
 		for w := range workers {
 			fault.Go(&group, func() {
-				pass := net.NewPass(weights)
+				pass := forward()
 				for at := w; at < len(x); at += workers {
 					if at%256 == w && ctx.Err() != nil {
 						return
 					}
-					all[at].add(n+1, pass.Forward(x[at]))
+					all[at].add(n+1, pass(x[at]))
 				}
 			})
 		}

@@ -122,6 +122,7 @@ func (p *Posterior) Args() []string {
 	l.add("sd-relative", p.Options.SDRelative)
 	l.add("sd-file", p.Options.SDFile)
 	l.add("scale-factor", p.Factor)
+	l.add("predictive", p.predictive())
 	return l.args()
 }
 

@@ -80,7 +80,8 @@ func (p *Posterior) OnTop() error {
 
 // RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
 // (KindGaussian), random in its last layer alone (OnTop), or a chain of dense layers with covariances
-// (KindCorrelated) or with deviations that all layers share (KindSWAG), or dropout (Masked). For others it is one line that says why not.
+// (KindCorrelated) or with deviations that all layers share (KindSWAG, KindJoint), dropout (Masked), or linearised (KindLinearised).
+// For others it is one line that says why not.
 func (p *Posterior) RequireRows() error {
 	switch {
 	case p.Kind == KindGaussian || p.OnTop() == nil:
@@ -89,6 +90,10 @@ func (p *Posterior) RequireRows() error {
 		_, err := p.Masked()
 		return err
 	case p.Kind == KindSWAG && p.Network().Chain():
+		return nil
+	case p.Kind == KindJoint:
+		return p.requireJointRows()
+	case p.Kind == KindLinearised: // Linearised has asked
 		return nil
 	case p.Kind != KindCorrelated:
 		return p.OnTop()
@@ -204,19 +209,14 @@ func eachEntry(in, out int, list []float64, to func(w *float64, v float64), weig
 
 // drawn are deviations of [W b]. The conversions keep the compiler from fusing operations.
 func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
-	d := make([]float64, out*(in+1))
 	if c.Full() {
 		z := make([]float64, c.Rank)
 		for k := range z {
 			z[k] = r.NormFloat64()
 		}
-		for e := range d {
-			for k, v := range c.Factor[e*c.Rank : (e+1)*c.Rank] {
-				d[e] += float64(v * z[k])
-			}
-		}
-		return d
+		return c.times(z)
 	}
+	d := make([]float64, out*(in+1))
 	n := in + 1
 	noise, turned := make([]float64, len(d)), make([]float64, len(d))
 	for e := range noise {
@@ -316,7 +316,7 @@ func zeros(list []float64) bool {
 }
 
 // Marginals is a posterior of independent weights, each with the mean of p and a deviation of at least
-// that which it has in p, of KindCorrelated or KindSWAG. It is another law than p: what is asked of it may be single
+// that which it has in p, of KindCorrelated, KindJoint or KindSWAG. It is another law than p: what is asked of it may be single
 // weights alone.
 func (p *Posterior) Marginals() *Posterior {
 	m := p.AtMean()
@@ -325,7 +325,7 @@ func (p *Posterior) Marginals() *Posterior {
 			*g = NewParams(g.Mean, p.swag.sdUp(a), ScaleSD)
 		}
 	}
-	for k, c := range p.covariances {
+	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
 		if c == nil {
 			continue
 		}

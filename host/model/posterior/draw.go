@@ -35,7 +35,8 @@ func (p *Posterior) NewWeights() [][]float64 {
 //   - KindDropout: all weights from one input are 0 with probability rate (to a
 //     multiple of 2^-53), else weight/(1-rate); biases stay;
 //   - KindCorrelated: mean plus Factor z, z from NormFloat64, or QG (Sd n) QA', n from
-//     NormFloat64 by rows, sums taken first to last (Covariance).
+//     NormFloat64 by rows, sums taken first to last (Covariance);
+//   - KindJoint: mean plus Factor z, with one z from NormFloat64 for all layers.
 //
 // A statistical statement is about the law of these float64 numbers. It differs
 // from the posterior's own law by their rounding, by the lattice of 2^-32 of
@@ -66,6 +67,8 @@ func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
 		p.drawDropout(r, dst)
 	case KindCorrelated:
 		p.drawCovariances(r, dst)
+	case KindJoint:
+		p.drawJoint(r, dst)
 	default:
 		panic(fmt.Sprintf("posterior: Draw: %v", p.Kind))
 	}

@@ -21,10 +21,14 @@ const (
 	KindDropout
 	// KindCorrelated: normal weights that depend on each other inside layers (Covariance).
 	KindCorrelated
+	// KindJoint: normal weights that depend on each other in all layers (FromJoint).
+	KindJoint
+	// KindLinearised: networks linearised about the mean of another posterior (Linearised). No file has it.
+	KindLinearised
 )
 
-// String returns the word that the file header uses: gaussian, samples, swag, dropout or
-// correlated.
+// String returns the word that the file header uses: gaussian, samples, swag, dropout,
+// correlated or joint, and linearised, which no file has.
 func (k Kind) String() string {
 	switch k {
 	case KindGaussian:
@@ -37,6 +41,10 @@ func (k Kind) String() string {
 		return "dropout"
 	case KindCorrelated:
 		return "correlated"
+	case KindJoint:
+		return "joint"
+	case KindLinearised:
+		return "linearised"
 	}
 	return fmt.Sprintf("kind(%d)", int(k))
 }
@@ -47,12 +55,12 @@ func ParseKind(word string) (Kind, error) {
 	if word == "" {
 		return KindGaussian, nil
 	}
-	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout, KindCorrelated} {
+	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout, KindCorrelated, KindJoint} {
 		if word == k.String() {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout, correlated", word)
+	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout, correlated, joint", word)
 }
 
 // HasSpread says whether posteriors of the kind have stored spreads, and so a Scale.
@@ -98,6 +106,10 @@ func (p *Posterior) Describe() string {
 			}
 		}
 		return "normal weights with " + strings.Join(layers, ", ")
+	case KindJoint:
+		return fmt.Sprintf("normal weights with one covariance of all layers, of rank %d", p.JointRank())
+	case KindLinearised:
+		return "the linearised predictive of " + p.linearised.Describe()
 	}
 	return p.Kind.String()
 }
@@ -117,10 +129,12 @@ func (p *Posterior) RequireIndependent() error {
 		return nil
 	case KindSamples:
 		use = "--method finite or --method statistical"
-	case KindCorrelated, KindDropout, KindSWAG:
+	case KindCorrelated, KindDropout, KindSWAG, KindJoint:
 		if p.RequireRows() == nil {
 			use = "--method clbp or --method statistical"
 		}
+	case KindLinearised:
+		use = "--method clbp"
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
 }
@@ -143,7 +157,8 @@ func arrayWords(a int) string {
 // validateKind checks that there is the data of the kind and no other, and its
 // numbers. The shapes of the layers are known to be good.
 func (p *Posterior) validateKind() error {
-	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) {
+	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) ||
+		(p.joint != nil) != (p.Kind == KindJoint) || (p.linearised != nil) != (p.Kind == KindLinearised) {
 		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
 	}
 	for a, g := range p.Params() {
@@ -172,6 +187,10 @@ func (p *Posterior) validateKind() error {
 		return p.validateDropout()
 	case KindCorrelated:
 		return p.validateCovariances()
+	case KindJoint:
+		return p.validateJoint()
+	case KindLinearised:
+		return nil
 	}
 	return fmt.Errorf("%v is no known kind of posterior", p.Kind)
 }

@@ -20,13 +20,13 @@ import (
 
 // Posterior is a network with a distribution of its weights. The zero value has no
 // layers and is not valid; see Validate. A literal makes one of KindGaussian;
-// FromSamples, FromSWAG, FromDropout and FromCovariances make the others.
+// FromSamples, FromSWAG, FromDropout, FromCovariances and FromJoint make the others.
 type Posterior struct {
 	// Kind is the family of the distribution. Only of KindGaussian do Layers say
 	// everything; see RequireIndependent.
 	Kind Kind
 	// Layers are shapes, activations and the mean network: the mean of each weight
-	// for KindGaussian, KindCorrelated and KindSWAG, the weighted mean of the networks, rounded,
+	// for KindGaussian, KindCorrelated, KindJoint and KindSWAG, the weighted mean of the networks, rounded,
 	// for KindSamples, the network without dropout for KindDropout. Spreads are
 	// there for KindGaussian alone.
 	Layers []Layer
@@ -46,6 +46,8 @@ type Posterior struct {
 	swag        *SWAG
 	dropout     []float64
 	covariances []*Covariance
+	joint       []*Covariance
+	linearised  *Posterior
 }
 
 // Source is the provenance of a posterior: what was read, in which format and

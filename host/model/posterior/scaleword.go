@@ -124,6 +124,9 @@ func (p *Posterior) ScaleOf(g *Params) Scale {
 // ScaleList says for records and reports what the spreads of all arrays are: the word of
 // p.Scale and, after commas, the others that single arrays have, in the order of Params.
 func (p *Posterior) ScaleList() string {
+	if p.linearised != nil {
+		return p.linearised.ScaleList()
+	}
 	words := []string{p.Scale.String()}
 	for _, g := range p.Params() {
 		if word := p.ScaleOf(g).String(); p.Kind == KindGaussian && !slices.Contains(words, word) {

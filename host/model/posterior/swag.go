@@ -3,6 +3,7 @@ package posterior
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // SWAG is what Stochastic Weight Averaging Params (Maddox et al., 2019) has
@@ -78,8 +79,11 @@ func (s *SWAG) validate(p *Posterior) error {
 // is SdHi. Standard deviations say little of kinds whose weights depend on each
 // other.
 func (p *Posterior) SDApprox() [][]float64 {
+	if p.linearised != nil {
+		return p.linearised.SDApprox()
+	}
 	list := p.NewWeights()
-	for k, c := range p.covariances {
+	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
 		if in, out := p.Layers[k].Inputs(), p.Layers[k].Outputs(); c != nil {
 			eachEntry(in, out, c.sdApprox(in, out), func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
 		}

@@ -48,13 +48,16 @@ func (m method) tausUp() []float64 {
 }
 
 // alone says that nothing is known but what judgeOnTop says: of weights that depend on each other in the
-// last layer alone, and of dropout.
+// last layer alone, of dropout, and of linearised networks.
 func (m method) alone() bool {
-	return m.e.Masked() != nil || m.e.OnTop() != nil && !m.e.Posterior.Independent()
+	return m.linearised() || m.e.Masked() != nil || m.e.OnTop() != nil && !m.e.Posterior.Independent()
 }
 
 // judgePlainly is judge with hidden neurons bounded by a device alone.
 func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
+	if m.linearised() {
+		return m.judgeLinearised(ctx, cells)
+	}
 	if m.e.OnTop() != nil || m.e.Masked() != nil {
 		if err := m.judgeOnTop(ctx, cells); err != nil {
 			return err

@@ -35,6 +35,7 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]A
 		switch {
 		case !(w.MarginApprox > 0) || e.OnTop() != nil || e.Masked() != nil:
 			cells = append(cells, c)
+		case e.Posterior.About() != nil: // of what is linearised no upper bound is known where the mean holds
 		case probes == nil:
 			probes = []*cell{c}
 		}

@@ -2,6 +2,7 @@ package covary
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 )
@@ -28,7 +29,12 @@ type turned struct {
 }
 
 func (f *factored) turn(c, h []float64) *turned {
-	t := &turned{c: append(append([]float64(nil), c...), 1), h: append(append([]float64(nil), h...), 0),
+	return f.turnAll(append(append([]float64(nil), c...), 1), append(append([]float64(nil), h...), 0))
+}
+
+// turnAll is turn of all coordinates.
+func (f *factored) turnAll(c, h []float64) *turned {
+	t := &turned{c: c, h: slices.Clone(h),
 		u: make([]float64, f.m), err: make([]float64, f.m), wide: make([]float64, f.m), point: true}
 	for j, x := range t.c {
 		if h := t.h[j]; h != 0 {
@@ -71,7 +77,19 @@ func (f *factored) marginals() []float64 {
 
 // varianceUp bounds the form over the box that t is of, from above: (92).
 func (f *factored) varianceUp(t *turned) float64 {
-	centre, first := 0.0, 0.0
+	centre, kc, off := f.atCentre(t)
+	first := 0.0
+	for j, h := range t.h {
+		if h != 0 {
+			first += float64((math.Abs(kc[j]) + off[j]) * h)
+		}
+	}
+	return LargestUp(centre, float64(first*Grow(f.n+f.m))+Tiny, f.overBoxUp(t))
+}
+
+// atCentre bounds c'Kc from above, and Kc, which is within off of kc: both where h is not 0.
+func (f *factored) atCentre(t *turned) (centre float64, kc, off []float64) {
+	kc, off = make([]float64, f.n), make([]float64, f.n)
 	p, e := make([]float64, f.m), make([]float64, f.m)
 	for k, u := range t.u {
 		most := math.Abs(u) + t.err[k]
@@ -85,15 +103,14 @@ func (f *factored) varianceUp(t *turned) float64 {
 		if h == 0 {
 			continue
 		}
-		sum, off := 0.0, 0.0
+		sum, wrong := 0.0, 0.0
 		for k, v := range f.b[j*f.m : (j+1)*f.m] {
 			sum += float64(v * p[k])
-			off += float64(math.Abs(v) * e[k])
+			wrong += float64(math.Abs(v) * e[k])
 		}
-		first += float64((math.Abs(sum) + float64(off*Grow(f.m)) + float64(f.delta[j]*size)) * h)
+		kc[j], off[j] = sum, float64(wrong*Grow(f.m))+float64(f.delta[j]*size)
 	}
-	g := Grow(f.n + f.m)
-	return LargestUp(float64(centre*g)+Tiny, float64(first*g)+Tiny, f.overBoxUp(t))
+	return float64(centre*Grow(f.n+f.m)) + Tiny, kc, off
 }
 
 // overBoxUp bounds d'Kd over |d_j| <= h_j by the least of three: by the largest w, by the range of

@@ -9,8 +9,9 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// Shared is the noise that all layers of a SWAG posterior have in common, W = mean + D e + P z with one z:
-// P z (docs/posteriors.md (92b)). It is Deviation times factor.
+// Shared is the noise that all layers of a posterior have in common, W = mean + D e + P z with one z: P z
+// (docs/posteriors.md (92b)). Of SWAG it is Deviation times factor, of a joint covariance, which has no D, its
+// Factor.
 type Shared struct {
 	rank   int
 	factor float64 // 1/sqrt(2(K-1)), rounded up
@@ -23,29 +24,20 @@ type sharedLayer struct {
 	p       []float64
 }
 
-// NewShared is of a SWAG posterior of dense layers. It is an error if numbers are so large that products
-// could overflow.
+// NewShared is of a posterior of KindSWAG or KindJoint, of dense layers. It is an error if numbers are so large
+// that products could overflow.
 func NewShared(post *posterior.Posterior) (*Shared, error) {
-	g := post.SWAG()
-	s := &Shared{rank: g.Rank, factor: arith.Up(1 / arith.Down(math.Sqrt(float64(2*(g.Rank-1)))))}
+	s := &Shared{rank: post.JointRank(), factor: 1}
+	if g := post.SWAG(); g != nil {
+		s.rank, s.factor = g.Rank, arith.Up(1/arith.Down(math.Sqrt(float64(2*(g.Rank-1)))))
+	}
 	for k := range post.Layers {
-		in, out := post.Layers[k].Inputs(), post.Layers[k].Outputs()
-		l := sharedLayer{in: in, out: out, p: make([]float64, out*(in+1)*g.Rank)}
-		for r := range g.Rank {
-			for a := range 2 {
-				n := in*(1-a)*out + a*out // of the array
-				column := g.Deviation[2*k+a]
-				if len(column) == 0 {
-					continue
-				}
-				for e, v := range column[r*n : (r+1)*n] {
-					o, j := e%out, e/out
-					if a == 1 {
-						j = in
-					}
-					l.p[(o*(in+1)+j)*g.Rank+r] = v
-				}
-			}
+		l := sharedLayer{in: post.Layers[k].Inputs(), out: post.Layers[k].Outputs()}
+		l.p = make([]float64, l.out*(l.in+1)*s.rank)
+		if g := post.SWAG(); g != nil {
+			l.deviations(g, k)
+		} else if c := post.Joint()[k]; c != nil {
+			copy(l.p, c.Factor)
 		}
 		if !InRange(l.p) {
 			return nil, fmt.Errorf("layer %d: a deviation is above %v", k, Most)
@@ -53,6 +45,26 @@ func NewShared(post *posterior.Posterior) (*Shared, error) {
 		s.layers = append(s.layers, l)
 	}
 	return s, nil
+}
+
+// deviations are those of layer k of SWAG.
+func (l *sharedLayer) deviations(g *posterior.SWAG, k int) {
+	for r := range g.Rank {
+		for a := range 2 {
+			n := l.in*(1-a)*l.out + a*l.out // of the array
+			column := g.Deviation[2*k+a]
+			if len(column) == 0 {
+				continue
+			}
+			for e, v := range column[r*n : (r+1)*n] {
+				o, j := e%l.out, e/l.out
+				if a == 1 {
+					j = l.in
+				}
+				l.p[(o*(l.in+1)+j)*g.Rank+r] = v
+			}
+		}
+	}
 }
 
 // sharedRow is a row on its way down: for each column of P the sum over layers of (A P)' c, of its

@@ -9,17 +9,19 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
 )
 
-// TestShared: the variance of what SWAG's layers have in common, in a row that meets two of them, is at least
+// TestShared: the variance of what layers have in common, those of SWAG or of a joint covariance, in a row that meets two of them, is at least
 // that at every corner of the boxes in rational numbers, layers together; at a point it is that. Its mean is
 // that of the marginals of each layer.
 func TestShared(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 44))
 	for i := range testscale.Cases(t, 300) {
 		sizes := []int{1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(2)}
-		post := sumtest.RandomSWAG(r, network.Activation{}, math.Exp2(float64(r.IntN(12)-8)), sizes...)
+		random := []func(*rand.Rand, network.Activation, float64, ...int) *posterior.Posterior{sumtest.RandomSWAG, sumtest.RandomJoint}[i/2%2]
+		post := random(r, network.Activation{}, math.Exp2(float64(r.IntN(12)-8)), sizes...)
 		s, err := NewShared(post)
 		if err != nil {
 			t.Fatal(err)
@@ -41,33 +43,27 @@ func TestShared(t *testing.T) {
 			}
 			row.Add(k, rows[k], rows[k], z)
 		}
-		g := post.SWAG()
+		rank, divisor := sumtest.SharedRank(post)
 		// at is the squared length of the sum over layers of A P z~, of exact numbers; with only >= 0 of that
 		// input of layer k alone.
 		at := func(p [][]float64, layer, only int) *big.Rat {
 			sum := new(big.Rat)
-			for c := range g.Rank {
+			for c := range rank {
 				x := new(big.Rat)
 				for k := range 2 {
-					out := sizes[k+1]
-					for o := range out {
+					for o := range sizes[k+1] {
 						for j := range sizes[k] + 1 {
 							if only >= 0 && (k != layer || j != only) {
 								continue
 							}
-							list, e := g.Deviation[2*k], j*out+o
-							if j == sizes[k] {
-								list, e = g.Deviation[2*k+1], o
-							}
-							n := len(list) / g.Rank
-							w := rat(list[c*n+e])
+							w := rat(sumtest.SharedEntry(post, k, o, j, c))
 							x.Add(x, w.Mul(w, rat(rows[k][o])).Mul(w, rat(p[k][j])))
 						}
 					}
 				}
 				sum.Add(sum, x.Mul(x, x))
 			}
-			return sum.Quo(sum, rat(float64(2*(g.Rank-1))))
+			return sum.Quo(sum, rat(divisor))
 		}
 		mean, variance := row.Noise()
 		for k := range 2 {

@@ -55,6 +55,10 @@ type Engine struct {
 	masked      *ontop.Masked
 	maskedAsked bool
 	features    map[*bound.Model]*Features
+	// linear is what bounds linearised networks, and means the mean network by model, once they have been
+	// asked for.
+	linear *ontop.Linearised
+	means  map[*bound.Model]*meanOn
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one, and expected is what operations give on that
@@ -98,6 +102,9 @@ func (e *Engine) Close() {
 		}
 	}
 	for _, f := range e.features {
+		f.release()
+	}
+	for _, f := range e.means {
 		f.release()
 	}
 	e.Model.Release()
@@ -231,10 +238,10 @@ func (e *Engine) spareModel() (*bound.Model, error) {
 
 // depends says that weights depend on each other in layers, or in all of them.
 func (e *Engine) depends() bool {
-	return (e.Posterior.Covariances() != nil || e.Posterior.SWAG() != nil) && e.OnTop() == nil
+	return (e.Posterior.Covariances() != nil || e.Posterior.SWAG() != nil || e.Posterior.Joint() != nil) && e.OnTop() == nil
 }
 
-// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated or KindSWAG.
+// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated, KindSWAG or KindJoint.
 func (e *Engine) PrepareNoise() error {
 	if !e.depends() {
 		return nil
@@ -274,7 +281,10 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 		return nil, err
 	}
 	own := marginals
-	if e.common != nil {
+	switch {
+	case e.Posterior.Joint() != nil: // nothing is a weight's own
+		own = e.Normal
+	case e.common != nil:
 		own = e.Posterior.Diagonal()
 	}
 	c, err := model.NewDeviations(own, moments)
@@ -283,7 +293,7 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 		return nil, err
 	}
 	if e.common != nil {
-		c.Share(e.common)
+		c.Share(e.common, e.Posterior.Joint() != nil)
 	} else {
 		c.Depend(e.dependent)
 	}
@@ -296,7 +306,7 @@ func (e *Engine) prepareDependent() (err error) {
 	switch {
 	case e.common != nil || e.dependent != nil:
 		return nil
-	case e.Posterior.SWAG() != nil:
+	case e.Posterior.SWAG() != nil || e.Posterior.Joint() != nil:
 		e.common, err = covary.NewShared(e.Posterior)
 		return err
 	}

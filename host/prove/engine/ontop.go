@@ -46,6 +46,60 @@ func (e *Engine) Masked() *ontop.Masked {
 	return e.masked
 }
 
+// Linearised is what bounds rows of a posterior of KindLinearised, once; nil of others.
+func (e *Engine) Linearised() (*ontop.Linearised, error) {
+	if e.linear == nil {
+		l, err := ontop.NewLinearised(e.Posterior)
+		if err != nil {
+			return nil, err
+		}
+		e.linear = l
+	}
+	return e.linear, nil
+}
+
+// LinearisedOn prepares the mean network beside a model, once: below each layer but the first, and all of it.
+func (e *Engine) LinearisedOn(m *bound.Model) ([]*Features, *bound.Certain, error) {
+	if f := e.means[m]; f != nil {
+		return f.below, f.certain, nil
+	}
+	f := &meanOn{}
+	var err error
+	for k := 1; k < len(e.Posterior.Layers) && err == nil; k++ {
+		var below *Features
+		if below, err = e.featuresOf(m, k); err == nil {
+			f.below = append(f.below, below)
+		}
+	}
+	if err == nil {
+		f.certain, err = m.NewCertain(e.Normal)
+	}
+	if err != nil {
+		f.release()
+		return nil, nil, err
+	}
+	if e.means == nil {
+		e.means = map[*bound.Model]*meanOn{}
+	}
+	e.means[m] = f
+	return f.below, f.certain, nil
+}
+
+// meanOn is the mean network on a device.
+type meanOn struct {
+	below   []*Features
+	certain *bound.Certain
+}
+
+func (f *meanOn) release() {
+	for _, b := range f.below {
+		b.release()
+	}
+	if f.certain != nil {
+		f.certain.Release()
+	}
+}
+
 // FeaturesOn prepares the network below the last layer beside a model, once, or of dropout that below all
 // that is dropped.
 func (e *Engine) FeaturesOn(m *bound.Model) (*Features, error) {
@@ -56,7 +110,20 @@ func (e *Engine) FeaturesOn(m *bound.Model) (*Features, error) {
 	if masked := e.Masked(); masked != nil {
 		top = masked.First
 	}
-	post := e.Posterior.Features(top)
+	f, err := e.featuresOf(m, top)
+	if err != nil {
+		return nil, err
+	}
+	if e.features == nil {
+		e.features = map[*bound.Model]*Features{}
+	}
+	e.features[m] = f
+	return f, nil
+}
+
+// featuresOf is the network below a layer, of its means, beside a model.
+func (e *Engine) featuresOf(m *bound.Model, layer int) (*Features, error) {
+	post := e.Posterior.Features(layer)
 	model, err := bound.NewModel(m.Device(), post, 0)
 	if err != nil {
 		return nil, err
@@ -66,9 +133,5 @@ func (e *Engine) FeaturesOn(m *bound.Model) (*Features, error) {
 		f.release()
 		return nil, err
 	}
-	if e.features == nil {
-		e.features = map[*bound.Model]*Features{}
-	}
-	e.features[m] = f
 	return f, nil
 }

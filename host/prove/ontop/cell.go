@@ -48,33 +48,8 @@ func NewCell(l *bound.InputLines, i, n int, box property.Box, p bound.Precision)
 		}
 	}
 	for r := range 2 * n {
-		t := line{slope: make([]float64, l.In)}
-		// The row is at least Lo - min A x' + A x, for all x' of the device's box.
-		var at arith.Sum
-		at.Plus(l.Lo[i*l.Rows+r])
-		for k := range centre {
-			e := (i*l.In+k)*l.Rows + r
-			a, hi := l.ALo[e], l.AHi[e]
-			devLo, devHi := p.RoundLo(box.Lo[k]), p.RoundHi(box.Hi[k])
-			if l.Loose != 0 {
-				at.Add(-arith.Up(l.Loose*max(math.Abs(a), math.Abs(hi))), max(-devLo, devHi))
-			}
-			if devLo < 0 && hi != a {
-				mid := arith.Middle(a, hi)
-				at.Add(-max(arith.SumUp(mid, -a), arith.SumUp(hi, -mid)), max(-devLo, devHi))
-				a = mid
-			}
-			if t.slope[k] = a; a == 0 {
-				continue
-			}
-			at.Add(a, centre[k])
-			if a > 0 {
-				at.Add(-a, devLo)
-			} else {
-				at.Add(-a, devHi)
-			}
-		}
-		if t.at = at.Lo(); r < n {
+		t := lineBelow(l, i, r, centre, box, p)
+		if r < n {
 			c.lower, c.lo[r] = append(c.lower, t), l.Lo[i*l.Rows+r]
 			continue
 		}
@@ -85,6 +60,38 @@ func NewCell(l *bound.InputLines, i, n int, box property.Box, p bound.Precision)
 		c.upper, c.hi[r-n] = append(c.upper, t), -l.Lo[i*l.Rows+r]
 	}
 	return c
+}
+
+// lineBelow is a function of x below row r of item i, for all x of the box.
+func lineBelow(l *bound.InputLines, i, r int, centre []float64, box property.Box, p bound.Precision) line {
+	t := line{slope: make([]float64, l.In)}
+	// The row is at least Lo - min A x' + A x, for all x' of the device's box.
+	var at arith.Sum
+	at.Plus(l.Lo[i*l.Rows+r])
+	for k := range centre {
+		e := (i*l.In+k)*l.Rows + r
+		a, hi := l.ALo[e], l.AHi[e]
+		devLo, devHi := p.RoundLo(box.Lo[k]), p.RoundHi(box.Hi[k])
+		if l.Loose != 0 {
+			at.Add(-arith.Up(l.Loose*max(math.Abs(a), math.Abs(hi))), max(-devLo, devHi))
+		}
+		if devLo < 0 && hi != a {
+			mid := arith.Middle(a, hi)
+			at.Add(-max(arith.SumUp(mid, -a), arith.SumUp(hi, -mid)), max(-devLo, devHi))
+			a = mid
+		}
+		if t.slope[k] = a; a == 0 {
+			continue
+		}
+		at.Add(a, centre[k])
+		if a > 0 {
+			at.Add(-a, devLo)
+		} else {
+			at.Add(-a, devHi)
+		}
+	}
+	t.at = at.Lo()
+	return t
 }
 
 // InputCell is a Cell of the network's input itself.
@@ -127,34 +134,57 @@ type form struct {
 // form chooses the lines; nil where nothing is known of one of them.
 func (r *Row) form(c *Cell) *form {
 	f := &form{Cell: c, at: make([]float64, r.n), half: make([]float64, r.n), slope: make([][]float64, r.n), reach: make([]float64, r.n)}
-	g := covary.Grow(len(c.radius))
 	for j := range r.n {
-		lower, upper := &c.lower[j], &c.upper[j]
-		tilt, rise, fall, lost := 0.0, 0.0, 0.0, 0.0 // how far the lines are apart, and each varies
-		for k, radius := range c.radius {
-			if radius != 0 {
-				a, b := lower.slope[k], upper.slope[k]
-				tilt += float64(arith.Up(math.Abs(b-a)) * radius)
-				rise += float64(math.Abs(a) * radius)
-				fall += float64(math.Abs(b) * radius)
-				lost = covary.Tiny
-			}
-		}
-		tilt, rise, fall = tilt*g+lost, rise*g+lost, fall*g+lost
-		gap := arith.SumUp(arith.SumUp(upper.at, -lower.at), tilt)
-		var low, high, varies float64
-		if r.mean[j].Middle() >= 0 {
-			gap = max(0, min(gap, arith.SumUp(arith.SumUp(c.hi[j], -lower.at), rise)))
-			low, high, f.slope[j], varies = lower.at, arith.SumUp(lower.at, gap), lower.slope, rise
-		} else {
-			gap = max(0, min(gap, arith.SumUp(arith.SumUp(upper.at, -c.lo[j]), fall)))
-			low, high, f.slope[j], varies = arith.SumDown(upper.at, -gap), upper.at, upper.slope, fall
-		}
-		f.at[j] = arith.Middle(low, high)
-		f.half[j] = max(arith.SumUp(high, -f.at[j]), arith.SumUp(f.at[j], -low))
-		f.reach[j] = max(0, min(arith.Up(varies+f.half[j]), max(arith.SumUp(c.hi[j], -f.at[j]), arith.SumUp(f.at[j], -c.lo[j]))))
-		if !(f.half[j] <= covary.Most && math.Abs(f.at[j]) <= covary.Most && f.reach[j] <= covary.Most && varies <= covary.Most) {
+		if !f.take(j, r.mean[j].Middle() >= 0) {
 			return nil
+		}
+	}
+	return f
+}
+
+// take is what the lower line says of z_j, or the upper; false where nothing is known of it.
+func (f *form) take(j int, below bool) bool {
+	c, g := f.Cell, covary.Grow(len(f.radius))
+	lower, upper := &c.lower[j], &c.upper[j]
+	tilt, rise, fall, lost := 0.0, 0.0, 0.0, 0.0 // how far the lines are apart, and each varies
+	for k, radius := range c.radius {
+		if radius != 0 {
+			a, b := lower.slope[k], upper.slope[k]
+			tilt += float64(arith.Up(math.Abs(b-a)) * radius)
+			rise += float64(math.Abs(a) * radius)
+			fall += float64(math.Abs(b) * radius)
+			lost = covary.Tiny
+		}
+	}
+	tilt, rise, fall = tilt*g+lost, rise*g+lost, fall*g+lost
+	gap := arith.SumUp(arith.SumUp(upper.at, -lower.at), tilt)
+	var low, high, varies float64
+	if below {
+		gap = max(0, min(gap, arith.SumUp(arith.SumUp(c.hi[j], -lower.at), rise)))
+		low, high, f.slope[j], varies = lower.at, arith.SumUp(lower.at, gap), lower.slope, rise
+	} else {
+		gap = max(0, min(gap, arith.SumUp(arith.SumUp(upper.at, -c.lo[j]), fall)))
+		low, high, f.slope[j], varies = arith.SumDown(upper.at, -gap), upper.at, upper.slope, fall
+	}
+	f.at[j] = arith.Middle(low, high)
+	f.half[j] = max(arith.SumUp(high, -f.at[j]), arith.SumUp(f.at[j], -low))
+	f.reach[j] = max(0, min(arith.Up(varies+f.half[j]), max(arith.SumUp(c.hi[j], -f.at[j]), arith.SumUp(f.at[j], -c.lo[j]))))
+	return f.half[j] <= covary.Most && math.Abs(f.at[j]) <= covary.Most && f.reach[j] <= covary.Most && varies <= covary.Most
+}
+
+// narrow takes of each z_j the line that leaves it the least room, the lower one where both leave about as much;
+// nil where nothing is known of one.
+func (c *Cell) narrow() *form {
+	n := len(c.lower)
+	f := &form{Cell: c, at: make([]float64, n), half: make([]float64, n), slope: make([][]float64, n), reach: make([]float64, n)}
+	for j := range n {
+		by := f.take(j, true)
+		half := f.half[j]
+		if !f.take(j, false) || !by {
+			return nil
+		}
+		if !(f.half[j] < half*(1-0x1p-20)) {
+			f.take(j, true)
 		}
 	}
 	return f

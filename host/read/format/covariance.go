@@ -46,13 +46,28 @@ func covarianceParts(word string) []covariancePart {
 	return nil
 }
 
+// covaries says that layers of a kind of posterior may have covariances.
+func covaries(kind posterior.Kind) bool {
+	return kind == posterior.KindCorrelated || kind == posterior.KindJoint
+}
+
+// covariances are those of the layers of p, nil if it has none.
+func covariances(p *posterior.Posterior) []*posterior.Covariance {
+	if p.Joint() != nil {
+		return p.Joint()
+	}
+	return p.Covariances()
+}
+
 // checkCovariance refuses the field where it does not belong.
 func (l *metaLayer) checkCovariance(kind posterior.Kind) error {
 	switch {
 	case l.Covariance == "":
 		return nil
-	case kind != posterior.KindCorrelated:
-		return fmt.Errorf(`field "covariance" does not belong to a posterior of kind %v: say "kind": %q`, kind, posterior.KindCorrelated)
+	case !covaries(kind):
+		return fmt.Errorf(`field "covariance" does not belong to a posterior of kind %v: say "kind": %q, or %q where layers depend on each other`, kind, posterior.KindCorrelated, posterior.KindJoint)
+	case kind == posterior.KindJoint && l.Covariance == covarianceKron:
+		return fmt.Errorf("covariance %q: of kind %v it is %q, as all layers have one z", l.Covariance, kind, covarianceFull)
 	case covarianceParts(l.Covariance) == nil:
 		return fmt.Errorf("covariance %.40q is neither %q nor %q: leave it out where the weights are certain", l.Covariance, covarianceFull, covarianceKron)
 	case l.Kind != graph.Dense:
@@ -121,10 +136,11 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 
 // covarianceArrays are those of layer k of p, which is layer at of the file.
 func covarianceArrays(p *posterior.Posterior, k, at int) (list []npy.Named) {
-	if p.Kind != posterior.KindCorrelated || p.Covariances()[k] == nil {
+	all := covariances(p)
+	if all == nil || all[k] == nil {
 		return nil
 	}
-	c := p.Covariances()[k]
+	c := all[k]
 	for _, t := range covarianceParts(c.String()) {
 		shape, data := t.shape(p.Layers[k].Inputs(), p.Layers[k].Outputs()), *t.of(c)
 		if shape[1] < 0 {

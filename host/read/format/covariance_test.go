@@ -67,6 +67,59 @@ func TestReadCovariance(t *testing.T) {
 	}
 }
 
+// TestReadJoint: factors of all layers, which have one z, are read as such and written again; a layer without
+// one is certain.
+func TestReadJoint(t *testing.T) {
+	file := func(meta string) ([]byte, map[string]*npy.Array) {
+		arrays := map[string]*npy.Array{
+			"layers.0.weight.mean": single([]int{1, 2}, 1, 2), "layers.0.bias.mean": single([]int{1}, 3),
+			"layers.1.weight.mean": single([]int{1, 1}, 4), "layers.1.bias.mean": single([]int{1}, 5),
+			"layers.0.covariance.factor": single([]int{3, 2}, 1, 10, 2, 20, 3, 30),
+			"layers.1.covariance.factor": single([]int{2, 2}, 4, 40, 5, 50),
+		}
+		return npz(t, meta, arrays), arrays
+	}
+	const meta = `{"format":"psafe-posterior","version":3,"kind":"joint","layout":"out,in","layers":[` +
+		`{"kind":"dense","in":2,"out":1,"activation":"relu","covariance":"full"},{"kind":"dense","out":1,"covariance":"full"}]}`
+	text, _ := file(meta)
+	for range 2 {
+		p, _, err := readBytes(t, text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Kind, p.Joint()[0].Factor, p.Joint()[1].Factor, p.JointRank(), p.Covariances()); got != "joint [1 10 2 20 3 30] [4 40 5 50] 2 []" {
+			t.Error(got)
+		}
+		var out bytes.Buffer
+		if err := WriteNPZ(&out, p); err != nil {
+			t.Fatal(err)
+		}
+		text = out.Bytes()
+	}
+	for want, changed := range map[string][2]string{
+		`covariance "kron": of kind joint it is "full"`:  {`"covariance":"full"}]`, `"covariance":"kron"}]`},
+		`one of version 3, this is version 2`:            {`"version":3`, `"version":2`},
+		`layer 1: covariance: full of 1 columns`:         {"", ""},
+		`array "layers.1.covariance.factor" belongs to`:  {`"out":1,"covariance":"full"}]`, `"out":1}]`},
+		`"covariance" does not belong to a posterior of`: {`"joint"`, `"gaussian","scale":"sd"`},
+	} {
+		meta := strings.Replace(meta, changed[0], changed[1], 1)
+		text, arrays := file(meta)
+		switch changed[0] {
+		case "":
+			arrays["layers.1.covariance.factor"] = single([]int{2, 1}, 4, 5)
+			text = npz(t, meta, arrays)
+		case `"version":3`:
+			delete(arrays, "layers.0.covariance.factor")
+			delete(arrays, "layers.1.covariance.factor")
+			text = npz(t, strings.ReplaceAll(meta, `,"covariance":"full"`, ""), arrays)
+		}
+		if _, _, err := readBytes(t, text, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // TestBadCovariance: what is no covariance, or not of this kind or version, is refused in one line.
 func TestBadCovariance(t *testing.T) {
 	for _, test := range []struct{ word, want, old, new, array string }{

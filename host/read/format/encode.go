@@ -25,7 +25,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		// bytes written must not depend on it.
 		m.Source = &metaSource{Path: filepath.Base(o.Path), Format: o.Format, SHA256: o.SHA256}
 	}
-	if p.Network().Chain() && p.Kind != posterior.KindCorrelated {
+	if p.Network().Chain() && !covaries(p.Kind) {
 		m.chain(p)
 	} else if err := m.graph(p); err != nil {
 		return nil, nil, err
@@ -72,7 +72,7 @@ func (m *meta) push(p *posterior.Posterior, k int, l metaLayer) {
 		if p.Kind == posterior.KindDropout {
 			l.Rate = &p.Dropout()[k]
 		}
-		if c := p.Covariances(); c != nil && c[k] != nil {
+		if c := covariances(p); c != nil && c[k] != nil {
 			l.Covariance = c[k].String()
 		}
 		l.layerArrays = arraysOf(p, k)

@@ -23,7 +23,7 @@ type graphWriter struct {
 // graph states the layers of p in the header, each under the name of its kind and number.
 func (m *meta) graph(p *posterior.Posterior) error {
 	m.Version = metaGraph
-	if p.Kind == posterior.KindCorrelated {
+	if covaries(p.Kind) {
 		m.Version = metaCovariance
 	}
 	w := &graphWriter{m: m, p: p}

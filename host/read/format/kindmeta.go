@@ -30,7 +30,7 @@ func parts(k posterior.Kind) []part {
 			{"weight.mean", false, false}, {"weight.scale", false, false}, {"weight.deviations", false, true},
 			{"bias.mean", true, false}, {"bias.scale", true, false}, {"bias.deviations", true, true},
 		}
-	case posterior.KindDropout, posterior.KindCorrelated:
+	case posterior.KindDropout, posterior.KindCorrelated, posterior.KindJoint:
 		return []part{{"weight.mean", false, false}, {"bias.mean", true, false}}
 	}
 	return []part{
@@ -113,7 +113,7 @@ func (m *meta) kind() (posterior.Kind, error) {
 		}
 		return nil
 	}
-	if kind == posterior.KindCorrelated && m.Version != metaCovariance {
+	if covaries(kind) && m.Version != metaCovariance {
 		return kind, fmt.Errorf("a posterior of kind %v is one of version %d, this is version %d", kind, metaCovariance, m.Version)
 	}
 	if err == nil && kind != posterior.KindSamples {
@@ -211,6 +211,8 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 		return posterior.FromDropout(layers, n.rates)
 	case posterior.KindCorrelated:
 		return posterior.FromCovariances(layers, covariances)
+	case posterior.KindJoint:
+		return posterior.FromJoint(layers, covariances)
 	}
 	p := &posterior.Posterior{Layers: layers, Scale: scale}
 	return p, p.Validate()

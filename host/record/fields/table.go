@@ -104,6 +104,7 @@ var Table = []Field{
 	{Name: "posterior_sha256", Type: "string", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "posterior_scale", Type: "string", Class: Question, Asked: true, Doc: "a word of [`--scale`](formats.md#scale-what-a-spread-is), then after commas the words of single arrays that differ, such as " +
 		"`softplus,none`; with `--scale-factor`, for example `sd x 10`; `unknown` for sets of networks and dropout"},
+	{Name: "predictive", Type: "string, omitted", Class: Question, Asked: true, Doc: "`linearised` with `--predictive linearised`: P_safe is that of the networks linearised in their weights about the mean, another posterior of functions than that of the networks ([posteriors.md](posteriors.md#8-the-linearised-posterior))"},
 	{Name: "posterior_sd", Type: "string, omitted", Class: Question, Asked: true, Doc: "for an ONNX network: `--sd` as typed, `relative` and `--sd-relative`, or `file` and `--scale`"},
 	{Name: "posterior_sd_file", Type: "string, omitted", Class: Said, Doc: "`--sd-file`: path as typed"},
 	{Name: "posterior_sd_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},

@@ -37,15 +37,20 @@ func RandomNoisy(rng *rand.Rand, act network.Activation, sd float64, sizes ...in
 	return post
 }
 
-// DrawnUnsafe draws networks and counts those that break S at a point of a grid over T, and
+// DrawnUnsafe draws networks, or functions of networks that are linearised, and counts those that break S at a point of a grid over T, and
 // those that do so at one point.
 func DrawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, draws int) (somewhere, here float64) {
 	w := post.NewWeights()
 	pass := post.Network().NewPass(w)
 	points := gridOf(task)
-	unsafe := func(x []float64) bool { return Unsafe(pass.Forward(x), &task.S, 0) }
+	forward := pass.Forward
+	unsafe := func(x []float64) bool { return Unsafe(forward(x), &task.S, 0) }
 	for i := range draws {
-		post.Draw(11, i, w)
+		if post.About() != nil {
+			forward = post.DrawLinearised(11, i)
+		} else {
+			post.Draw(11, i, w)
+		}
 		if slices.ContainsFunc(points, unsafe) {
 			somewhere++
 		}

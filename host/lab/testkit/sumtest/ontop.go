@@ -107,3 +107,50 @@ func RandomSWAG(rng *rand.Rand, act network.Activation, sd float64, sizes ...int
 	}
 	return post
 }
+
+// RandomJoint is a chain of dense layers with one covariance of all weights, of any rank; one layer may be
+// certain.
+func RandomJoint(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	layers, rank := RandomNoisy(rng, act, sd, sizes...).Layers, 1+rng.IntN(8)
+	all := make([]*posterior.Covariance, len(layers))
+	certain := rng.IntN(3 * len(layers))
+	for k := range all {
+		if k == certain {
+			continue
+		}
+		all[k] = &posterior.Covariance{Rank: rank, Factor: make([]float64, sizes[k+1]*(sizes[k]+1)*rank)}
+		for e := range all[k].Factor {
+			all[k].Factor[e] = sd / math.Sqrt(float64(sizes[k]*rank)) * rng.NormFloat64()
+		}
+	}
+	post, err := posterior.FromJoint(layers, all)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
+
+// SharedEntry is what number c of those that all layers have in common is multiplied by in the weight from
+// input j to output o of layer k, j being the number of inputs for the bias, but for the root of what SharedRank
+// says: of a posterior of KindSWAG or KindJoint.
+func SharedEntry(post *posterior.Posterior, k, o, j, c int) float64 {
+	in, out := post.Layers[k].Inputs(), post.Layers[k].Outputs()
+	if g := post.SWAG(); g != nil {
+		if j == in {
+			return g.Deviation[2*k+1][c*out+o]
+		}
+		return g.Deviation[2*k][c*in*out+j*out+o]
+	}
+	if f := post.Joint()[k]; f != nil {
+		return f.Factor[(o*(in+1)+j)*f.Rank+c]
+	}
+	return 0
+}
+
+// SharedRank is how many numbers all layers have in common, and what their squares are to be divided by.
+func SharedRank(post *posterior.Posterior) (rank int, divisor float64) {
+	if g := post.SWAG(); g != nil {
+		return g.Rank, float64(2 * (g.Rank - 1))
+	}
+	return post.JointRank(), 1
+}

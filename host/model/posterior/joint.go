@@ -1,0 +1,109 @@
+package posterior
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"psafe/host/model/network"
+)
+
+// FromJoint makes a posterior of KindJoint: the layers' shapes, activations and means, and a factor for
+// each layer, nil where the weights are certain, all of one Rank: [W b] = mean + Factor z with one z of
+// independent standard normal numbers for all layers. The factors, one below the other, are a factor of
+// the covariance of all weights. Spreads of layers are dropped. It keeps the slices. Any error is that of
+// Validate.
+func FromJoint(layers []Layer, factors []*Covariance) (*Posterior, error) {
+	p := &Posterior{Kind: KindJoint, Layers: means(layers), joint: factors}
+	return p, p.Validate()
+}
+
+// Joint returns, for a posterior of KindJoint, the factor of each layer, nil for those whose weights are
+// certain; nil for other kinds. The caller may not write to it.
+func (p *Posterior) Joint() []*Covariance { return p.joint }
+
+// JointRank is the number of columns of the factors of a posterior of KindJoint, 0 of other kinds.
+func (p *Posterior) JointRank() int {
+	for _, c := range p.joint {
+		if c != nil {
+			return c.Rank
+		}
+	}
+	return 0
+}
+
+// mostJoint is how many numbers a factor of the covariance of all weights may have of which rows are
+// bounded, those of 4,096 weights.
+const mostJoint = 1 << 24
+
+// requireJointRows is RequireRows of KindJoint.
+func (p *Posterior) requireJointRows() error {
+	numbers := 0
+	for _, c := range p.joint {
+		if c != nil {
+			numbers += len(c.Factor)
+		}
+	}
+	switch {
+	case !p.Network().Chain():
+		return fmt.Errorf("this posterior is %s; a covariance of all weights is bounded for chains of dense layers: use --method statistical", p.Describe())
+	case numbers > mostJoint:
+		return fmt.Errorf("this posterior is %s; bounds with a covariance of all weights are for factors of at most %d numbers, and this has %d: use --method statistical", p.Describe(), mostJoint, numbers)
+	}
+	return nil
+}
+
+// validateJoint checks lengths and numbers against the shapes of p.
+func (p *Posterior) validateJoint() error {
+	if len(p.joint) != len(p.Layers) {
+		return fmt.Errorf("%d factors for %d layers: give one for each, nil where weights are certain", len(p.joint), len(p.Layers))
+	}
+	rank := p.JointRank()
+	if rank == 0 {
+		return fmt.Errorf("no layer has a factor: this is one network, and no posterior")
+	}
+	for k, c := range p.joint {
+		if c == nil {
+			continue
+		}
+		dense, is := p.Layers[k].Map.(network.Dense)
+		if !is {
+			return fmt.Errorf("layer %d: a covariance is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
+		}
+		if err := c.validate(dense.In, dense.Out); err != nil {
+			return fmt.Errorf("layer %d: covariance: %w", k, err)
+		}
+		if !c.Full() || c.Rank != rank {
+			return fmt.Errorf("layer %d: covariance: %s of %d columns; of kind %v all layers have a factor of the same number of columns, here %d", k, c, c.Rank, p.Kind, rank)
+		}
+		if p.Layers[k].NoBias && c.movesBias(dense.In, dense.Out) {
+			return fmt.Errorf("layer %d: covariance: the layer has no bias, and the covariance moves it: make these entries 0, or give it a bias", k)
+		}
+	}
+	return nil
+}
+
+// drawJoint draws the numbers that all layers have in common.
+func (p *Posterior) drawJoint(r *rand.Rand, dst [][]float64) {
+	z := make([]float64, p.JointRank())
+	for k := range z {
+		z[k] = r.NormFloat64()
+	}
+	for k, l := range p.Layers {
+		copy(dst[2*k], l.Weight.Mean)
+		copy(dst[2*k+1], l.Bias.Mean)
+		if c := p.joint[k]; c != nil {
+			eachEntry(l.Inputs(), l.Outputs(), c.times(z), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
+		}
+	}
+}
+
+// times is Factor z. The conversions keep the compiler from fusing operations.
+func (c *Covariance) times(z []float64) []float64 {
+	d := make([]float64, len(c.Factor)/c.Rank)
+	for e := range d {
+		for k, v := range c.Factor[e*c.Rank : (e+1)*c.Rank] {
+			d[e] += float64(v * z[k])
+		}
+	}
+	return d
+}
