@@ -10,7 +10,7 @@ for each library; "psafe exporter" prints this file.
     save_laplace          laplace-torch         save_tfp              TensorFlow Probability
     save_pyro             Pyro                  save_numpyro          NumPyro
     save_site_samples     HMC samples by the names of sites
-    save_gaussian, save_samples, save_swag, save_dropout              plain arrays
+    save_gaussian, save_samples, save_swag, save_dropout, save_dropconnect   plain arrays
     certify               runs psafe certify on a file or a torch module, and returns its records
 
 Every function that takes plain arrays asks for their layout: "out,in" if a weight has the shape
@@ -111,6 +111,7 @@ class Layer:
 
     def __init__(self, label, activation):
         self.label, self.activation, self.rate = label, activation_word(activation, label), None
+        self.connected = False  # whether rate is of its weights and not of its inputs
         self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
         self.word = {"weight": "none", "bias": "none"}
         self.covariance = None                     # of kind correlated: its word and its arrays by name
@@ -555,6 +556,8 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     _check_stack(layers)
     arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
     header, own = _described(kind, layers)
+    if any(layer.connected and layer.rate for layer in layers):
+        header, own = _connections(header, own)
     arrays.update(own)
     header.update(fields or {})
     notes = list(notes) + more + [note for layer in layers for note in layer.notes]
@@ -693,6 +696,40 @@ def save_dropout(path, weights, rates, activations, layout=None, **reference):
     layers = _stacked(list(weights), activations, layout,
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
     _write_dropout(path, layers, rates, reference)
+
+
+def save_dropconnect(path, weights, rates, activations, layout=None, **reference):
+    """DropConnect (Wan et al. 2013): weights [W0, b0, ...] as trained; rates[k] is the probability that a weight
+    of layer k is dropped, each by itself, else divided by 1 - rates[k]. Biases stay."""
+    layers = _stacked(list(weights), activations, layout,
+                      lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
+    for layer in layers:
+        layer.connected = True
+    _write_dropout(path, layers, rates, reference)
+
+
+def _connections(header, arrays):
+    """Header and arrays with layers of DropConnect as the layers of a graph: each weight is the gain of an input
+    of its own, which may be dropped, and a convolution adds them up."""
+    made, own = [], {}
+
+    def add(entry, **parts):
+        made.append(entry)
+        own.update(("layers.%d.%s.mean" % (len(made) - 1, part), a) for part, a in parts.items())
+
+    for k, entry in enumerate(header["layers"]):
+        weight, bias = (arrays["layers.%d.%s.mean" % (k, part)] for part in ("weight", "bias"))
+        if not entry["rate"]:
+            add(entry, weight=weight, bias=bias)
+            continue
+        n, out = weight.shape
+        add({"kind": "reorder", "in": n, "take": [int(j) for j in np.repeat(np.arange(n), out)]})
+        add({"kind": "batch_norm", "rate": entry["rate"]}, weight=weight.reshape(-1), bias=np.zeros(n * out, weight.dtype))
+        add({"kind": "flatten"})
+        add({"kind": "conv2d", "input_shape": [1, n, out], "kernel": [1, n], "filters": out, "groups": out, "rate": 0.0,
+             "activation": entry["activation"]}, weight=np.ones((1, n, 1, out), weight.dtype), bias=bias)
+        add({"kind": "flatten"})
+    return dict(header, version=2, layers=made), own
 
 
 def _write_dropout(path, layers, rates, reference):

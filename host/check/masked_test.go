@@ -49,7 +49,7 @@ func TestMasked(t *testing.T) {
 }
 
 // TestMaskedGraph: the same for small networks of convolutions, pools and joins, of which single numbers and
-// whole channels are dropped in front of any layers.
+// whole channels are dropped in front of any layers, and of DropConnect.
 func TestMaskedGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	var seen maskedSeen
@@ -59,6 +59,9 @@ func TestMaskedGraph(t *testing.T) {
 			act = net.Activation{Kind: net.ReLU}
 		}
 		post := sumtest.RandomMaskedGraph(rng, act)
+		if i%5 == 4 {
+			post = sumtest.RandomDropConnect(rng, act)
+		}
 		task := randomTask(rng, post, 0)
 		seen.again(t, i, post, task)
 	}

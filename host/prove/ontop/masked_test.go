@@ -63,13 +63,16 @@ func TestMasked(t *testing.T) {
 }
 
 // TestMaskedGraph: the same for small networks of convolutions, pools and joins, of which single numbers and
-// whole channels are dropped in front of any layers, bounded from the input on.
+// whole channels are dropped in front of any layers, and of DropConnect, bounded from the input on.
 func TestMaskedGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 26))
 	told, above := 0, 0.0
 	for i := range testscale.Cases(t, 250) {
 		act := []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.ReLU}, {Kind: network.Tanh}}[i%4]
 		post := sumtest.RandomMaskedGraph(rng, act)
+		if i%5 == 4 {
+			post = sumtest.RandomDropConnect(rng, act)
+		}
 		masked, err := newMasked(post, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +149,7 @@ func TestMaskedPool(t *testing.T) {
 
 // TestMaskedRanges: intervals of what is linear hold whatever is dropped.
 func TestMaskedRanges(t *testing.T) {
-	l := &maskedLayer{in: 2, out: 1, rate: 0.5, weight: []float64{1, 1}, bias: []float64{0}, low: network.Dense{In: 2, Out: 1}.Lowered()}
+	l := &maskedLayer{in: 2, out: 1, rate: 0.5, kernels: [][]int32{{0, 1}}, weight: []float64{1, 1}, bias: []float64{0}, low: network.Dense{In: 2, Out: 1}.Lowered()}
 	lo, hi := l.ranges(&values{lo: []float64{1, 2}, hi: []float64{1, 3}})
 	if lo[0] > 0 || hi[0] < 8 || lo[0] < -1e-9 || hi[0] > 8+1e-9 {
 		t.Errorf("%v to %v, want 0 to 8", lo, hi)

@@ -18,6 +18,8 @@ type maskedLayer struct {
 	low        *network.Lowered
 	// weight [taps x channels] is off by at most off [taps], nil where weights are numbers; bias [channels].
 	weight, off, bias []float64
+	// kernels are the taps of each channel whose weights are not 0.
+	kernels [][]int32
 	// sums is how many products a sum over what one input meets has at most.
 	sums int
 	// members of a max pool are the inputs under its windows, -1 where there is none.
@@ -71,6 +73,12 @@ func newLayer(post *posterior.Posterior, first, k int) maskedLayer {
 		}
 	}
 	if m.low != nil {
+		m.kernels = make([][]int32, m.low.Channels)
+		for e, w := range m.weight {
+			if o := e % m.low.Channels; w != 0 || m.off != nil {
+				m.kernels[o] = append(m.kernels[o], int32(e/m.low.Channels))
+			}
+		}
 		m.sums = m.low.Channels
 		if m.low.Tap != nil {
 			met := make([]int, m.in)
@@ -94,12 +102,13 @@ func (l *maskedLayer) window(v int) []int32 {
 	return l.members[v*n : (v+1)*n]
 }
 
-// each calls visit for what meets output i: the input and the number of the weight.
+// each calls visit for what meets output i: the input and the number of the weight. Groups of channels do not
+// meet, and what is 0 does nothing.
 func (l *maskedLayer) each(i int, visit func(j, w int)) {
 	p, o := i/l.low.Channels, i%l.low.Channels
-	for t := range l.low.Taps {
-		if j := l.low.Input(p, t); j >= 0 {
-			visit(j, t*l.low.Channels+o)
+	for _, t := range l.kernels[o] {
+		if j := l.low.Input(p, int(t)); j >= 0 {
+			visit(j, int(t)*l.low.Channels+o)
 		}
 	}
 }

@@ -104,6 +104,45 @@ func RandomMaskedGraph(rng *rand.Rand, act network.Activation) *posterior.Poster
 	return RandomMaskedGraph(rng, act) // nothing is dropped
 }
 
+// RandomDropConnect is a posterior of DropConnect of a dense network of one hidden layer of two neurons: each
+// weight is a gain of an input of its own, which may be dropped, and a convolution adds them up.
+func RandomDropConnect(rng *rand.Rand, act network.Activation) *posterior.Posterior {
+	var layers []posterior.Layer
+	var rates []float64
+	add := func(m network.Map, a network.Activation, rate float64, weight func() float64) {
+		l := posterior.Layer{Layer: network.Layer{Map: m, Activation: a}}
+		l.Weight.Mean, l.Bias.Mean = make([]float64, m.Weights()), make([]float64, m.Biases())
+		for i := range l.Weight.Mean {
+			l.Weight.Mean[i] = weight()
+		}
+		layers, rates = append(layers, l), append(rates, rate)
+	}
+	one := func() float64 { return 1 }
+	identity := network.Activation{Kind: network.Identity}
+	for k, out := range []int{2, 2} {
+		const in = 2
+		order := network.Reorder{In: in}
+		for e := range in * out {
+			order.Order = append(order.Order, int32(e/out))
+		}
+		of := network.Image{Height: 1, Width: in, Channels: out}
+		w := network.Window{Size: [2]int{1, in}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
+		add(order, identity, 0, nil)
+		add(MaskOf(of, false), identity, float64(1+rng.IntN(7))/16, rng.NormFloat64)
+		add(network.Conv{In: of, Window: w, Filters: out, Groups: out}, []network.Activation{act, identity}[k], 0, one)
+		for o := range out {
+			layers[len(layers)-1].Bias.Mean[o] = rng.NormFloat64()
+		}
+	}
+	add(network.Dense{In: 2, Out: 2}, identity, 0, one)
+	copy(layers[len(layers)-1].Weight.Mean, []float64{1, 0, 0, 1})
+	post, err := posterior.FromDropout(layers, rates)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
+
 // SharedMasks are networks whose output is 2 m/(1-rate) for one mask m at one x: of a channel of an image that
 // is averaged, and of a number that three windows of a convolution see.
 func SharedMasks(rate float64) (list []*posterior.Posterior, at [][]float64) {
