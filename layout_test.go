@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/slack"},
 	"psafe/host/prove/ontop": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
-		"psafe/host/read/property",
+		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/claim": {
 		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/decide": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {

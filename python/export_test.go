@@ -22,7 +22,7 @@ import (
 // TestArrays: what psafe_export.py makes of arrays laid out as each library's sources say
 // is, read by psafe, the network that the library computes. It needs NumPy alone.
 func TestArrays(t *testing.T) {
-	compare(t, "array_cases.py", "numpy", 29)
+	compare(t, "array_cases.py", "numpy", 31)
 }
 
 // TestTorch: the same for networks of torch that were trained for a few steps.
@@ -53,14 +53,15 @@ func TestTorch(t *testing.T) {
 // TestTorchGraphs: networks of torch with convolutions, pools and joins.
 func TestTorchGraphs(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir := compare(t, "torch_graph_cases.py", "torch", 18)
+	dir := compare(t, "torch_graph_cases.py", "torch", 25)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte(strings.Repeat("0.3,0.7,", 107)+"0.3,0.7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	onTop(t, filepath.Join(dir, "laplace-features.npz"), points)
-	onTop(t, filepath.Join(dir, "dropout-features.npz"), points)
-	onTop(t, filepath.Join(dir, "dropout-before.npz"), points)
+	for _, name := range []string{"features", "before", "channels", "input", "pooled", "curved", "twice", "shared", "beside"} {
+		onTop(t, filepath.Join(dir, "dropout-"+name+".npz"), points)
+	}
 }
 
 // onTop wants bounds of clbp for a posterior whose last layer alone is random, or with dropout.

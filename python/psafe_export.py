@@ -10,7 +10,7 @@ for each library; "psafe exporter" prints this file.
     save_laplace          laplace-torch         save_tfp              TensorFlow Probability
     save_pyro             Pyro                  save_numpyro          NumPyro
     save_site_samples     HMC samples by the names of sites
-    save_gaussian, save_samples, save_swag, save_dropout              plain arrays
+    save_gaussian, save_samples, save_swag, save_dropout, save_dropconnect   plain arrays
     certify               runs psafe certify on a file or a torch module, and returns its records
 
 Every function that takes plain arrays asks for their layout: "out,in" if a weight has the shape
@@ -40,6 +40,7 @@ dropout. All errors are a ValueError of one line that names the layer.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import collections
 import contextlib
 import copy
 import json
@@ -111,6 +112,7 @@ class Layer:
 
     def __init__(self, label, activation):
         self.label, self.activation, self.rate = label, activation_word(activation, label), None
+        self.connected = False  # whether rate is of its weights and not of its inputs
         self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
         self.word = {"weight": "none", "bias": "none"}
         self.covariance = None                     # of kind correlated or joint: its word and its arrays by name
@@ -570,6 +572,8 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     _check_stack(layers)
     arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
     header, own = _described(kind, layers)
+    if any(layer.connected and layer.rate for layer in layers):
+        header, own = _connections(header, own)
     arrays.update(own)
     header.update(fields or {})
     notes = list(notes) + more + [note for layer in layers for note in layer.notes]
@@ -724,6 +728,40 @@ def save_dropout(path, weights, rates, activations, layout=None, **reference):
     layers = _stacked(list(weights), activations, layout,
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
     _write_dropout(path, layers, rates, reference)
+
+
+def save_dropconnect(path, weights, rates, activations, layout=None, **reference):
+    """DropConnect (Wan et al. 2013): weights [W0, b0, ...] as trained; rates[k] is the probability that a weight
+    of layer k is dropped, each by itself, else divided by 1 - rates[k]. Biases stay."""
+    layers = _stacked(list(weights), activations, layout,
+                      lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
+    for layer in layers:
+        layer.connected = True
+    _write_dropout(path, layers, rates, reference)
+
+
+def _connections(header, arrays):
+    """Header and arrays with layers of DropConnect as the layers of a graph: each weight is the gain of an input
+    of its own, which may be dropped, and a convolution adds them up."""
+    made, own = [], {}
+
+    def add(entry, **parts):
+        made.append(entry)
+        own.update(("layers.%d.%s.mean" % (len(made) - 1, part), a) for part, a in parts.items())
+
+    for k, entry in enumerate(header["layers"]):
+        weight, bias = (arrays["layers.%d.%s.mean" % (k, part)] for part in ("weight", "bias"))
+        if not entry["rate"]:
+            add(entry, weight=weight, bias=bias)
+            continue
+        n, out = weight.shape
+        add({"kind": "reorder", "in": n, "take": [int(j) for j in np.repeat(np.arange(n), out)]})
+        add({"kind": "batch_norm", "rate": entry["rate"]}, weight=weight.reshape(-1), bias=np.zeros(n * out, weight.dtype))
+        add({"kind": "flatten"})
+        add({"kind": "conv2d", "input_shape": [1, n, out], "kernel": [1, n], "filters": out, "groups": out, "rate": 0.0,
+             "activation": entry["activation"]}, weight=np.ones((1, n, 1, out), weight.dtype), bias=bias)
+        add({"kind": "flatten"})
+    return dict(header, version=2, layers=made), own
 
 
 def _write_dropout(path, layers, rates, reference):
@@ -1413,7 +1451,7 @@ class _Value:
 
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
-        self.rate = 0.0  # with which its numbers are dropped, one by one
+        self.rate, self.channels = 0.0, False  # with which its numbers are dropped, one by one or by channels
 
 
 def _several(value, n):
@@ -1426,7 +1464,7 @@ class _Graph:
     """Layers of a header of version 2 that compute what was recorded."""
 
     def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
-        self.drops, self.takers = drops, set()  # whether Dropout is on, and who took numbers that it drops
+        self.drops = drops  # whether Dropout is on
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
         self.law = law  # kind, dense layers with their covariances, which say what sd does not, and whether it is of the last layer
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
@@ -1441,7 +1479,9 @@ class _Graph:
             if step.index not in reached:
                 reached[step.index] = step
                 todo += step.feeds
+        takers = collections.Counter(f.index for step in reached.values() for f in step.feeds)
         for index in sorted(reached):
+            self.settled(reached[index], takers)
             self.values[index] = self.carried(reached[index], self.lower(reached[index]))
         self.end = self.values[end.index]
         left = [p for p, _, _ in normal if id(p) not in self.met]
@@ -1459,27 +1499,41 @@ class _Graph:
         if self.law is not None:
             self.on_top()
         if drops and (not any(u.rate for u in self.units.values()) or self.end.rate):
-            raise ValueError("%s has no Dropout in front of a dense layer, or one at its end" % _kind(recorder.model))
+            raise ValueError("%s has no Dropout in front of a layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
 
     kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian")
 
+    def settled(self, step, takers):
+        """Puts masks in front of a step that takes dropped numbers, but where dropping them later is the same."""
+        for f in step.feeds:
+            v = self.values[f.index]
+            alone = takers[f.index] == 1 and len(step.feeds) == 1
+            behind = {"linear"} | RESHAPES if not v.channels else {"max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d"}
+            if v.rate and not (alone and step.op in SAME_NUMBERS | {"relu", "leaky_relu"} | behind):
+                self.values[f.index] = self.mask(f, v)
+
     def carried(self, step, value):
-        """value, where the numbers that step takes are dropped: they are up to a dense layer."""
-        feeds = [f for f in step.feeds if self.values[f.index].rate]
-        for f in feeds:
-            rate = self.values[f.index].rate
-            if f.index in self.takers or len(step.feeds) > 1:
-                raise ValueError("%s: takes numbers of a Dropout beside others, or another layer takes them too: psafe drops the inputs of one dense layer"
-                                 % step.place)
-            self.takers.add(f.index)
-            if step.op == "linear":
-                self.units[len(self.layers) - 1].rate = rate
-            elif step.op in SAME_NUMBERS | RESHAPES | {"relu", "leaky_relu"}:  # these and dropping commute
-                value.rate = rate
-            else:
-                raise ValueError("%s: takes numbers of a Dropout: psafe drops the inputs of dense layers alone" % step.place)
+        """value, where the numbers that step takes are dropped."""
+        for f in step.feeds:
+            v = self.values[f.index]
+            if v.rate and step.op == "linear":
+                self.units[len(self.layers) - 1].rate = v.rate
+            elif v.rate and value is not v:
+                value.rate, value.channels = v.rate, v.channels
         return value
+
+    def mask(self, step, v):
+        """A batch norm with gains of 1 whose inputs are dropped: channels of an image, or numbers of a list."""
+        if v.channels:
+            made = self.norm(step, _Value(v.name, v.shape, v.flat, v.front), np.ones(v.shape[0]), np.zeros(v.shape[0]))
+        else:
+            of, n = self.flatten(step, v), int(np.prod(v.shape))
+            made = self.norm(step, _Value(of.name, (n,), True, of.front), np.ones(n), np.zeros(n))
+        self.units[len(self.layers) - 1].rate = v.rate
+        if not v.channels and len(v.shape) > 1:  # what a batch norm gives is an image of one place
+            made = _Value(self.emit(step, "flatten", [made], (n,), True).name, v.shape, True)
+        return made
 
     def on_top(self):
         """Refuses a covariance of another layer than the one that it should be of, and features that are random."""
@@ -1664,10 +1718,14 @@ class _Graph:
             raise ValueError("%s: it drops in evaluation too (training is True): write training=self.training; MC dropout is "
                              "save_torch_dropout" % step.place)
         if self.drops and a.get("p", 0.5) > 0:
-            if _kind(step.module) != "Dropout" or v.name == "input" and v.front is not None:
-                raise ValueError("%s: psafe has nn.Dropout, which drops numbers one by one, and none of inputs before they are normalised" % step.place)
+            kind = _kind(step.module)
+            if kind not in ("Dropout", "Dropout1d", "Dropout2d") or v.name == "input" and v.front is not None:
+                raise ValueError("%s: psafe has nn.Dropout, which drops numbers one by one, nn.Dropout1d and nn.Dropout2d, which drop channels, and none of "
+                                 "inputs before they are normalised" % step.place)
+            if kind != "Dropout" and len(v.shape) != int(kind[-2]) + 1:
+                raise ValueError("%s: %s of numbers of the shape %s: want channels and their places" % (step.place, kind, v.shape))
             value = _Value(v.name, v.shape, v.flat, v.front)
-            value.rate = float(a.get("p", 0.5))
+            value.rate, value.channels = float(a.get("p", 0.5)), kind != "Dropout"
             return value
         self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
         return v
@@ -2218,8 +2276,8 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
-    """MC dropout: a torch network with nn.Dropout in front of nn.Linear, whose forward() is followed as by
-    save_torch (which says what layers= is). psafe certifies dropout in front of a chain of dense layers."""
+    """MC dropout: a torch network with nn.Dropout, nn.Dropout1d or nn.Dropout2d in front of any layers, whose
+    forward() is followed as by save_torch (which says what layers= is). psafe certifies it."""
     rates = []
     if layers is None and not _listed(model, None):
         _save_graph(path, model, inputs, None, reference, drops=True)

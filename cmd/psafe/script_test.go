@@ -142,7 +142,8 @@ func copyTestdata(dir string) error {
 
 // writeReferenced makes referenced.npz, a network with reference logits of its own, and
 // transposed.npz, the same with one of its layers the other way round; bare.npz is that
-// without references, and droppedtwice.npz, with dropout below a join, of which nothing is proved.
+// without references, droppedtwice.npz, with dropout below a join, and swagjoined.npz, SWAG of such a
+// network, of which nothing is proved.
 func writeReferenced(dir string) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Reference: &posterior.Reference{}}
@@ -194,10 +195,22 @@ func writeReferenced(dir string) error {
 	join := &p.Layers[2]
 	join.Layer, join.Weight = network.DenseLayer(12, 3, network.Activation{}), posterior.Params{Mean: slices.Repeat(join.Weight.Mean, 2)}
 	join.Sources = []int{0, 1}
-	if p, err = posterior.FromDropout(p.Layers, []float64{0, 0.1, 0.2}); err != nil {
+	layers := p.Layers
+	if p, err = posterior.FromDropout(layers, []float64{0, 0.1, 0.2}); err != nil {
 		return err
 	}
-	return write("droppedtwice.npz")
+	if err := write("droppedtwice.npz"); err != nil {
+		return err
+	}
+	var spread, deviations [][]float64
+	for _, g := range p.Params() {
+		spread = append(spread, slices.Repeat([]float64{0.1}, len(g.Mean)))
+		deviations = append(deviations, slices.Repeat([]float64{0.1}, 2*len(g.Mean)))
+	}
+	if p, err = posterior.FromSWAG(layers, posterior.ScaleSD, spread, 2, deviations); err != nil {
+		return err
+	}
+	return write("swagjoined.npz")
 }
 
 // writeBadFiles makes the files that a program like this is given sooner or

@@ -6,34 +6,66 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
+	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
-// Dropout (docs/posteriors.md, section 4): inputs of layers from first on are multiplied by masks, which are
-// independent: 0 with the layer's rate, else 1/(1-rate).
+// Dropout (docs/posteriors.md, section 4): units of what feeds a layer, single numbers or channels of images,
+// are multiplied by masks, which are independent: 0 with the layer's rate, else 1/(1-rate).
 
-// masks are the rates of a posterior of dropout.
+// masks are the rates of a posterior of dropout, and which layers depend on any mask.
 type masks struct {
-	first int
 	rates []float64
+	// units[k][j] is what input j of layer k is dropped with, of counts[k] units.
+	units  [][]int32
+	counts []int
+	// fedRandom says that what feeds a layer depends on masks, random that its values do.
+	fedRandom, random []bool
+	// bounded says that rows bound a layer's neurons, each with two events if they are random.
+	bounded []bool
 }
 
 // newMasks is nil for other posteriors, and for those of which nothing is proved.
 func newMasks(post *posterior.Posterior) *masks {
-	first, err := post.Masked()
-	if err != nil {
+	if _, err := post.Masked(); err != nil {
 		return nil
 	}
-	return &masks{first, post.Dropout()}
+	m := &masks{rates: post.Dropout()}
+	n := post.Network()
+	for k := range n {
+		units, unit, _ := net.Dropped(n[k].Map)
+		var list []int32
+		if m.rates[k] > 0 {
+			for j := range n[k].Inputs() {
+				list = append(list, int32(unit(j)))
+			}
+		}
+		_, dense := n[k].Map.(net.Dense)
+		_, pool := n[k].Map.(net.MaxPool)
+		fed := false
+		for _, s := range n.Feed(k) {
+			if s < 0 {
+				continue
+			}
+			fed = fed || m.random[s]
+			_, below := n[s].Map.(net.MaxPool)
+			m.bounded[s] = m.bounded[s] || (pool || m.rates[k] > 0) && !below
+		}
+		m.units, m.counts = append(m.units, list), append(m.counts, units)
+		m.fedRandom, m.random = append(m.fedRandom, fed), append(m.random, fed || m.rates[k] > 0)
+		m.bounded = append(m.bounded, k < len(n)-1 && !pool && (dense || !isIdentity(n[k].Activation)))
+	}
+	return m
 }
 
-// maskPass is a pass of the means on a cell. From layer first on its bounds hold each but with probability
+// maskPass is a pass of the means on a cell. Bounds of what depends on masks hold each but with probability
 // tau.
 type maskPass struct {
 	*masks
 	pass
-	// moves[k][j] is how far input j of layer k is at most from what it is at the centre of the cell.
+	// moves[k+1][j] is how far number j of layer k, or of the input for -1, is at most from what it is at the
+	// centre of the cell.
 	moves  [][]float64
 	tau    float64
 	events int
@@ -41,88 +73,157 @@ type maskPass struct {
 
 func (n *noisy) newMaskPass(cell property.Box, tau float64, try uint64) *maskPass {
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
-	p := &maskPass{masks: n.masks, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: make([][]float64, len(n.mean))}
+	p := &maskPass{masks: n.masks, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
 	for k := range len(n.mean) - 1 {
-		if k < p.first {
+		if p.random[k] {
+			p.maskedLayer(k)
+		} else {
 			p.pass.hiddenLayer(k)
-			continue
 		}
-		if k == p.first {
-			p.moves[k] = p.featureMoves(cell)
+		p.moves = append(p.moves, p.movesOf(k))
+		if p.feedsRandom(k) {
+			p.moves[k+1] = p.certainMoves(k, cell)
 		}
-		p.maskedLayer(k)
 	}
 	return p
 }
 
-// featureMoves are the moves of layer first, whose inputs are certain functions of x.
-func (p *maskPass) featureMoves(cell property.Box) []float64 {
-	reach := reachOf(cell)
-	if p.first == 0 {
-		return reach.radius
+// movesOf bounds the moves of layer k by those of what feeds it, whatever is dropped.
+func (p *maskPass) movesOf(k int) []float64 {
+	l, h := &p.layers[k], &p.hidden[k]
+	var fed []float64
+	for _, s := range p.graph.from[k] {
+		fed = append(fed, p.moves[s+1]...)
 	}
-	z := p.into(p.first)
-	moves := make([]float64, len(z.lo))
+	moves := make([]float64, l.out)
+	for i := range moves {
+		move := 0.0
+		if l.windows != nil {
+			for _, j := range l.windows[i] {
+				move = max(move, fed[j])
+			}
+		} else {
+			row, _ := l.unit(i, 1)
+			var by arith.Sum
+			for j, f := range fed {
+				if f != 0 {
+					by.Add(abs(row.lo[j], row.hi[j]), f)
+				}
+			}
+			move = by.Hi()
+		}
+		if move != 0 {
+			most := arith.Exactly(move).Over(arith.Difference(1, p.rates[k])).Times(arith.Exactly(l.act.Lipschitz()))
+			moves[i] = max(0, min(most.Hi, arith.SumUp(h.z.hi[i], -h.z.lo[i])))
+		}
+	}
+	return moves
+}
+
+// feedsRandom says that layer k is certain and feeds what is not.
+func (p *maskPass) feedsRandom(k int) bool {
+	for next, from := range p.graph.from {
+		if p.random[next] && slices.Contains(from, k) {
+			return !p.random[k]
+		}
+	}
+	return false
+}
+
+// certainMoves are the moves of layer k, a certain function of x, by lines.
+func (p *maskPass) certainMoves(k int, cell property.Box) []float64 {
+	reach, z, moves := reachOf(cell), p.hidden[k].z, p.moves[k+1]
 	if slices.Equal(cell.Lo, cell.Hi) {
 		return moves
 	}
 	centre := make([]float64, len(cell.Lo))
-	for k := range centre {
-		centre[k] = centreOf(cell.Lo[k], cell.Hi[k])
+	for i := range centre {
+		centre[i] = centreOf(cell.Lo[i], cell.Hi[i])
 	}
 	for j := range moves {
-		lower, below, _ := p.lineOf(p.first, j, 1, centre)
-		upper, above, _ := p.lineOf(p.first, j, -1, centre) // of -z
+		if moves[j] == 0 || !p.graph.used[k][j] {
+			continue
+		}
+		lower, below := p.valueLine(k, j, 1, centre)
+		upper, above := p.valueLine(k, j, -1, centre) // of -z
 		up, down := arith.Sum{}, arith.Sum{}
 		for _, s := range []*arith.Sum{&up, &down} {
 			s.Plus(-lower)
 			s.Plus(-upper)
 		}
-		for k, radius := range reach.radius {
-			up.Add(math.Abs(above[k]), radius)
-			down.Add(math.Abs(below[k]), radius)
+		for i, radius := range reach.radius {
+			up.Add(math.Abs(above[i]), radius)
+			down.Add(math.Abs(below[i]), radius)
 		}
-		moves[j] = max(0, min(arith.SumUp(z.hi[j], -z.lo[j]), max(up.Hi(), down.Hi())))
+		moves[j] = max(0, min(moves[j], arith.SumUp(z.hi[j], -z.lo[j]), max(up.Hi(), down.Hi())))
 	}
 	return moves
 }
 
-// maskedLayer bounds layer k but for tau, twice for each neuron.
+// valueLine is a function of x below sign z_j, z being the values of layer k: at + slope (x - centre).
+func (p *maskPass) valueLine(k, j int, sign float64, centre []float64) (at float64, slope []float64) {
+	s := newSpan(p.layers[k].out)
+	s.lo[j], s.hi[j] = sign, sign
+	slope = make([]float64, len(centre))
+	var c arith.Sum
+	a := p.hidden[k].through(s, p.hidden[k].lower, &c)
+	p.down(k, p.substitute(k, a, &c, false), c, way{arrive: func(s span, c arith.Sum) {
+		at = p.lineAt(s, c, centre, slope)
+	}})
+	return at, slope
+}
+
+// maskedLayer bounds layer k: intervals, or rows but for tau, twice for each neuron that something takes.
 func (p *maskPass) maskedLayer(k int) {
 	l := &p.layers[k]
-	h := hidden{pre: newSpan(l.out), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
-	next := make([]float64, l.out)
+	if l.windows != nil {
+		p.hidden = append(p.hidden, l.stars(p.into(k), true, &p.by, nil))
+		return
+	}
+	h := hidden{z: newSpan(l.out)}
+	if !p.bounded[k] {
+		h.pre = l.affine(p.dropped(k))
+	} else {
+		h.pre = newSpan(l.out)
+	}
 	for i := range l.out {
-		var ends [2]float64
-		for side, sign := range []float64{1, -1} {
-			s, c := l.unit(i, sign)
-			ends[side] = -arith.Inf
-			for _, w := range p.maskedWays(k) {
-				ends[side] = max(ends[side], p.rowOf(k, s, c, w).quantileDown(p.tau))
+		lo, hi := h.pre.lo[i], h.pre.hi[i]
+		if p.bounded[k] && p.graph.used[k][i] {
+			var ends [2]float64
+			for side, sign := range []float64{1, -1} {
+				s, c := l.unit(i, sign)
+				ends[side] = -arith.Inf
+				for _, w := range p.maskedWays(k) {
+					ends[side] = max(ends[side], p.rowOf(k, s, c, w).quantileDown(p.tau))
+				}
 			}
-		}
-		lo, hi := ends[0], -ends[1]
-		if !(lo <= hi) || p.ctx != nil && p.ctx.Err() != nil {
-			lo, hi = -arith.Inf, arith.Inf
+			p.events += 2
+			lo, hi = ends[0], -ends[1]
+			if !(lo <= hi) || p.ctx != nil && p.ctx.Err() != nil {
+				lo, hi = -arith.Inf, arith.Inf
+			}
 		}
 		h.pre.lo[i], h.pre.hi[i] = lo, hi
 		h.z.lo[i], h.z.hi[i] = curves.ValueDown(l.act, lo), curves.ValueUp(l.act, hi)
-		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
-		var by arith.Sum
-		for j, move := range p.moves[k] {
-			if move != 0 {
-				by.Add(math.Abs(l.w.lo[j*l.out+i]), move)
-			}
-		}
-		if move := by.Hi(); move != 0 {
-			most := arith.Exactly(move).Over(arith.Difference(1, p.rates[k])).Times(arith.Exactly(l.act.Lipschitz()))
-			next[i] = max(0, min(most.Hi, arith.SumUp(h.z.hi[i], -h.z.lo[i])))
-		}
-		p.events += 2
+		lower, upper := relax(l.act, lo, hi, &p.by)
+		h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
 	}
 	h.arg = h.pre
 	p.hidden = append(p.hidden, h)
-	p.moves[k+1] = next
+}
+
+// dropped is what feeds layer k with its masks.
+func (p *maskPass) dropped(k int) span {
+	z := p.into(k)
+	if p.rates[k] == 0 {
+		return z
+	}
+	all := newSpan(len(z.lo))
+	for j := range z.lo {
+		kept := arith.Of(z.lo[j], z.hi[j]).Over(arith.Difference(1, p.rates[k]))
+		all.lo[j], all.hi[j] = min(0, kept.Lo), max(0, kept.Hi)
+	}
+	return all
 }
 
 // maskedRow is what a row is at least: least, and independent numbers of two values. Of the first of these,
@@ -139,9 +240,13 @@ type mask struct{ dropped, kept, rate float64 }
 // maskedWays are those of rows of layer k: down to the input, and to the first values on the way that are no
 // kinked function of what has bounds that may fail. Which is better depends on no mask.
 func (p *maskPass) maskedWays(k int) []way {
-	for l := k - 1; l >= p.first; l-- {
+	for l := k - 1; l >= 0 && p.random[l]; l-- {
 		if _, kinked := p.layers[l].act.Kinked(); !kinked {
-			return []way{{}, {stop: l == k-1, depth: k - 1 - l}}
+			ways := []way{{}, {stop: l == k-1, depth: k - 1 - l}}
+			if !p.graph.chain {
+				ways[1] = way{stop: true} // the nearest kind of layer counts, and not the number
+			}
+			return ways
 		}
 	}
 	return []way{{}}
@@ -152,7 +257,7 @@ func (p *maskPass) rowOf(k int, s span, c arith.Sum, w way) *maskedRow {
 	r := &maskedRow{}
 	p.addMasks(r, k, s)
 	w.visit = func(l int, a []float64) {
-		if l >= p.first && p.rates[l] > 0 {
+		if p.rates[l] > 0 {
 			p.addMasks(r, l, p.layers[l].products(a))
 		}
 	}
@@ -161,38 +266,66 @@ func (p *maskPass) rowOf(k int, s span, c arith.Sum, w way) *maskedRow {
 	return r
 }
 
-// products are a W for each input of a dense layer of numbers.
+// products are a W for each input of a linear map of numbers.
 func (l *layer) products(a []float64) span {
 	s := newSpan(l.in)
-	for j := range s.lo {
-		var sum arith.Sum
-		for i, w := range l.w.lo[j*l.out : (j+1)*l.out] {
-			sum.Add(a[i], w)
+	if l.at == nil {
+		for j := range s.lo {
+			var sum arith.Sum
+			for i, w := range l.w.lo[j*l.out : (j+1)*l.out] {
+				sum.Add(a[i], w)
+			}
+			s.lo[j], s.hi[j] = sum.Lo(), sum.Hi()
 		}
-		s.lo[j], s.hi[j] = sum.Lo(), sum.Hi()
+		return s
+	}
+	sums := make([]arith.Sum, l.in)
+	for i, v := range a {
+		p, o := i/l.at.channels, i%l.at.channels
+		for _, k := range l.at.kernels[o] {
+			if j := l.at.under(p)[k]; j >= 0 && v != 0 {
+				sums[j].Add(v, l.w.lo[int(k)*l.at.channels+o])
+			}
+		}
+	}
+	for j := range sums {
+		if sums[j].N > 0 {
+			s.lo[j], s.hi[j] = sums[j].Lo(), sums[j].Hi()
+		}
 	}
 	return s
 }
 
-// addMasks adds what the masks of layer l do to a row of coefficients s over its inputs: (94) of the lowest
-// layer, (94a) of others.
+// addMasks adds what the masks of layer l do to a row of coefficients s over its inputs: (94) of what is
+// certain, (94a) of others. What is dropped together is one number.
 func (p *maskPass) addMasks(r *maskedRow, l int, s span) {
 	rate := p.rates[l]
-	if l < p.first || rate == 0 {
+	if rate == 0 {
 		return
 	}
 	odds := arith.Exactly(rate).Over(arith.Difference(1, rate))
 	z := p.into(l)
-	for j := range s.lo {
-		a := arith.Of(s.lo[j], s.hi[j])
-		if l == p.first {
-			all := a.Times(arith.Of(z.lo[j], z.hi[j]))
-			r.exact = append(r.exact, mask{-all.Hi, arith.Exactly(all.Lo).Times(odds).Lo, rate})
+	var fed []float64
+	for _, f := range p.graph.from[l] {
+		fed = append(fed, p.moves[f+1]...)
+	}
+	gives, moves := make([]arith.Interval, p.counts[l]), make([]float64, p.counts[l])
+	for j, lo := range s.lo {
+		if lo == 0 && s.hi[j] == 0 {
 			continue
 		}
-		u := a.Times(arith.Of(z.lo[j], z.hi[j]))
-		if p.moves[l][j] != 0 {
-			by := arith.ProductUp(a.Size(), p.moves[l][j])
+		a, u := arith.Of(lo, s.hi[j]), p.units[l][j]
+		gives[u] = gives[u].Plus(a.Times(arith.Of(z.lo[j], z.hi[j])))
+		if fed[j] != 0 {
+			moves[u] = arith.SumUp(moves[u], arith.ProductUp(a.Size(), fed[j]))
+		}
+	}
+	for i, u := range gives {
+		if !p.fedRandom[l] {
+			r.exact = append(r.exact, mask{-u.Hi, arith.Exactly(u.Lo).Times(odds).Lo, rate})
+			continue
+		}
+		if by := moves[i]; by != 0 {
 			r.least.Add(by, -2*rate)
 			u = u.Plus(arith.Exactly(by).Times(arith.Difference(1, 2*rate)))
 		}

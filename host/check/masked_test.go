@@ -18,7 +18,7 @@ import (
 // together, by enumeration, are within the bounds of both.
 func TestMasked(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 31))
-	lower, upper, above, between := 0, 0, 0.0, 0
+	var seen maskedSeen
 	for i := range testscale.Costly(t, 700) {
 		act := activations[i%len(activations)]
 		if i%2 == 0 {
@@ -27,47 +27,7 @@ func TestMasked(t *testing.T) {
 		first := rng.IntN(3)
 		sizes := [][]int{{2, 3, 3, 2}, {2, 4, 3, 3}, {2, 5, 4, 3}}[first]
 		post := sumtest.RandomMasked(rng, act, first, sizes...)
-		task := randomTask(rng, post, 0)
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
-		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*2}, []property.Task{task})[0]
-		at := task.T[0].Lo
-		if u := r.Proof.Upper; u != nil {
-			box := witnessOf(t, r.Task, u.Witness)
-			if at = box.Lo; u.Method == "clbp" {
-				upper++
-				if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); err != nil || got > r.Upper() {
-					t.Errorf("%d %v %v: p_upper %v, certify says %v, %v", i, sizes, post.Describe(), got, r.Upper(), err)
-				}
-			}
-		}
-		somewhere, _ := sumtest.MaskedUnsafe(post, &task, at, 1e-9)
-		_, here := sumtest.MaskedUnsafe(post, &task, at, -1e-9)
-		if 1-r.Lower() < somewhere {
-			t.Errorf("%d %v %v: %v of networks are unsafe, p_lower is %v", i, sizes, post.Describe(), somewhere, r.Lower())
-		}
-		if 1-here > r.Upper() {
-			t.Errorf("%d %v %v: %v of networks are safe at a point, p_upper is %v", i, sizes, post.Describe(), 1-here, r.Upper())
-		}
-		if r.Lower() == 0 {
-			continue
-		}
-		lower++
-		if r.Lower() < 1 {
-			between++
-			above += 1 - r.Lower() - somewhere
-		}
-		enough := -math.Expm1(r.LogP)
-		fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
-		if err != nil || fail > enough {
-			t.Errorf("%d %v %v %v: fails %v (%.3g more), certify says %v, %v", i, act, sizes, post.Describe(), fail, fail/enough-1, enough, err)
-		}
-		if fail < somewhere {
-			t.Errorf("%d: %v of networks are unsafe, check says %v", i, somewhere, fail)
-		}
+		seen.again(t, i, post, randomTask(rng, post, 0))
 	}
 	// Whatever a record says its budget is.
 	for i := range testscale.Cases(t, 200) {
@@ -85,8 +45,83 @@ func TestMasked(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d lower bounds, %d upper; where below 1, on average %.3f below the truth", lower, upper, above/float64(between))
-	if !testing.Short() && (between == 0 || upper == 0) {
+	seen.tell(t)
+}
+
+// TestMaskedGraph: the same for small networks of convolutions, pools and joins, of which single numbers and
+// whole channels are dropped in front of any layers, and of DropConnect.
+func TestMaskedGraph(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	var seen maskedSeen
+	for i := range testscale.Costly(t, 500) {
+		act := activations[i%len(activations)]
+		if i%2 == 0 {
+			act = net.Activation{Kind: net.ReLU}
+		}
+		post := sumtest.RandomMaskedGraph(rng, act)
+		if i%5 == 4 {
+			post = sumtest.RandomDropConnect(rng, act)
+		}
+		task := randomTask(rng, post, 0)
+		seen.again(t, i, post, task)
+	}
+	seen.tell(t)
+}
+
+// maskedSeen counts bounds that were proved again.
+type maskedSeen struct {
+	lower, upper, between int
+	above                 float64
+}
+
+// again certifies a task and proves the claim again, and holds both to all masks together.
+func (s *maskedSeen) again(t *testing.T, i int, post *posterior.Posterior, task property.Task) {
+	t.Helper()
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
+	r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*2}, []property.Task{task})[0]
+	at := task.T[0].Lo
+	if u := r.Proof.Upper; u != nil {
+		box := witnessOf(t, r.Task, u.Witness)
+		if at = box.Lo; u.Method == "clbp" {
+			s.upper++
+			if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); err != nil || got > r.Upper() {
+				t.Errorf("%d %v: p_upper %v, certify says %v, %v", i, post.Describe(), got, r.Upper(), err)
+			}
+		}
+	}
+	somewhere, _ := sumtest.MaskedUnsafe(post, &task, at, 1e-9)
+	_, here := sumtest.MaskedUnsafe(post, &task, at, -1e-9)
+	if 1-r.Lower() < somewhere {
+		t.Errorf("%d %v: %v of networks are unsafe, p_lower is %v", i, post.Describe(), somewhere, r.Lower())
+	}
+	if 1-here > r.Upper() {
+		t.Errorf("%d %v: %v of networks are safe at a point, p_upper is %v", i, post.Describe(), 1-here, r.Upper())
+	}
+	if r.Lower() == 0 {
+		return
+	}
+	s.lower++
+	if r.Lower() < 1 {
+		s.between++
+		s.above += 1 - r.Lower() - somewhere
+	}
+	enough := -math.Expm1(r.LogP)
+	fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
+	if err != nil || fail > enough {
+		t.Errorf("%d %v: fails %v (%.3g more), certify says %v, %v", i, post.Describe(), fail, fail/enough-1, enough, err)
+	}
+	if fail < somewhere {
+		t.Errorf("%d: %v of networks are unsafe, check says %v", i, somewhere, fail)
+	}
+}
+
+func (s *maskedSeen) tell(t *testing.T) {
+	t.Logf("%d lower bounds, %d upper; where below 1, on average %.3f below the truth", s.lower, s.upper, s.above/float64(s.between))
+	if !testing.Short() && s.lower == 0 {
 		t.Error("nothing was tested")
 	}
 }
@@ -141,6 +176,23 @@ func TestMaskedRows(t *testing.T) {
 			if at := r.quantileDown(tau); below(at-1e-12) > tau {
 				t.Errorf("%d: above %v but for %v, the truth is %v", i, at, tau, below(at-1e-12))
 			}
+		}
+	}
+}
+
+// TestSharedMask: what shares a mask is dropped together.
+func TestSharedMask(t *testing.T) {
+	const rate = 0.125
+	posts, points := sumtest.SharedMasks(rate)
+	for i, post := range posts {
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}
+		pass := n.newMaskPass(property.Box{Lo: points[i], Hi: points[i]}, 0, 0)
+		if tail := pass.rowTailUp(&row); tail < rate || tail > rate+1e-9 {
+			t.Errorf("%s: tail %v, it fails with probability %v", post.Describe(), tail, rate)
 		}
 	}
 }

@@ -97,22 +97,24 @@ func (p *pass) lineOf(k, j int, sign float64, centre []float64) (at float64, slo
 // lineBelow is a function of x below row z + c, z being what feeds layer k, and a lower bound of it.
 func (p *pass) lineBelow(k int, row span, c arith.Sum, centre []float64) (at float64, slope []float64, lo float64) {
 	slope = make([]float64, len(centre))
-	lo = p.down(k, row, c, way{arrive: func(s span, c arith.Sum) {
-		for i := range slope {
-			if s.lo == nil || s.lo[i] == 0 && s.hi[i] == 0 {
-				continue
-			}
-			var more float64
-			slope[i], more = s.lo[i], 0
-			if s.lo[i] != s.hi[i] {
-				slope[i], more = chord(s.lo[i], s.hi[i], p.x.lo[i], p.x.hi[i])
-			}
-			c.Plus(more)
-			c.Add(slope[i], centre[i])
-		}
-		at = c.Lo()
-	}})
+	lo = p.down(k, row, c, way{arrive: func(s span, c arith.Sum) { at = p.lineAt(s, c, centre, slope) }})
 	return at, slope, lo
+}
+
+// lineAt is s x + c at its least for the inputs x of the pass, as at + slope (x - centre).
+func (p *pass) lineAt(s span, c arith.Sum, centre, slope []float64) (at float64) {
+	for i := range slope {
+		if s.lo == nil || s.lo[i] == 0 && s.hi[i] == 0 {
+			continue
+		}
+		var more float64
+		if slope[i] = s.lo[i]; s.lo[i] != s.hi[i] {
+			slope[i], more = chord(s.lo[i], s.hi[i], p.x.lo[i], p.x.hi[i])
+		}
+		c.Plus(more)
+		c.Add(slope[i], centre[i])
+	}
+	return c.Lo()
 }
 
 // chosen are the lines that a row takes: z_j is in at_j + slope_j (x - centre) +- half_j, and within

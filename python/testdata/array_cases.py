@@ -279,6 +279,11 @@ for layout in ("out,in", "in,out"):
     px.save_samples(path("samples-" + end), [turn(p), turn(make(5, 4, 3)), turn(p)], ["relu", "identity"], layout, [5, 1, 2], inputs=X, logits=mlp(p, X))
     px.save_swag(path("swag-" + end), turn(p), turn([a ** 2 for a in p]), [turn(make(5, 4, 3)) for _ in range(3)], ["relu", "identity"], layout, inputs=X, logits=mlp(p, X))
     px.save_dropout(path("dropout-" + end), turn([p[0], p[1], p[2], None]), [0, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
+    px.save_dropconnect(path("connect-" + end), turn([p[0], p[1], p[2], None]), [0.25, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
+    # Each weight is the gain of an input of its own.
+    assert [(e["kind"], e.get("rate")) for e in header("connect-" + end)["layers"]] == [
+        ("reorder", None), ("batch_norm", 0.25), ("flatten", None), ("conv2d", 0), ("flatten", None),
+        ("reorder", None), ("batch_norm", 0.5), ("flatten", None), ("conv2d", 0), ("flatten", None)]
 flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in range(4)])
 px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
                 predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))

@@ -270,6 +270,7 @@ class Dropped(nn.Module):
     def __init__(self, forward):
         super().__init__()
         self.conv, self.drop, self.also, self.fc, self.out = nn.Conv2d(3, 2, 3, bias=False), nn.Dropout(0.2), nn.Dropout2d(0.1), nn.Linear(84, 5), nn.Linear(5, 5)
+        self.few, self.last = nn.Linear(18, 5), nn.Linear(5, 5)
         self.run = forward
 
     def forward(self, x):
@@ -282,14 +283,23 @@ assert head["version"] == 2 and head["kind"] == "dropout" and "scale" not in hea
 assert [e["rate"] for e in head["layers"] if e["kind"] in ("conv2d", "dense")] == [0, 0.2]
 px.save_torch_dropout(path("dropout-before"), Dropped(lambda self, x: self.out(torch.relu(self.fc(self.drop(self.conv(x).flatten(1)))))), IMAGES)
 assert [e["rate"] for e in header("dropout-before")["layers"] if e["kind"] == "dense"] == [0.2, 0]
+# In front of other layers masks are batch norms with gains of 1, and behind pools where that is the same.
+for name, forward, want in (
+        ("channels", lambda self, x: self.fc(self.also(self.conv(x)).flatten(1)), [("batch_norm", 0.1, 2)]),
+        ("input", lambda self, x: self.fc(self.conv(self.drop(x)).flatten(1)), [("batch_norm", 0.2, 216)]),
+        ("pooled", lambda self, x: self.few(torch.relu(F.max_pool2d(self.also(self.conv(x)), 2)).flatten(1)), [("batch_norm", 0.1, 2)]),
+        ("curved", lambda self, x: self.out(torch.tanh(self.drop(self.fc(self.conv(x).flatten(1))))), [("batch_norm", 0.2, 5)]),
+        ("twice", lambda self, x: self.out(self.drop(self.drop(self.fc(self.conv(x).flatten(1))))), [("batch_norm", 0.2, 5), ("dense", 0.2, None)]),
+        ("shared", lambda self, x: (lambda h: self.out(h) + self.last(h))(self.drop(self.fc(self.conv(x).flatten(1)))), [("batch_norm", 0.2, 5)]),
+        ("beside", lambda self, x: (lambda h: self.out(h + self.drop(h)))(self.fc(self.conv(x).flatten(1))), [("batch_norm", 0.2, 5)])):
+    px.save_torch_dropout(path("dropout-" + name), Dropped(forward), IMAGES)
+    with np.load(path("dropout-" + name)) as file:
+        made = [(e["kind"], e["rate"], len(file["layers.%d.weight.mean" % k]) if e["kind"] == "batch_norm" else None)
+                for k, e in enumerate(header("dropout-" + name)["layers"]) if e.get("rate")]
+    assert made == want, (name, made)
 for words, forward in (
-        (["one by one"], lambda self, x: self.fc(self.also(self.conv(x)).flatten(1))),
         (["one by one"], lambda self, x: self.fc(F.dropout(self.conv(x), 0.1, self.training).flatten(1))),
-        (["dense layers alone"], lambda self, x: self.fc(self.conv(self.drop(x)).flatten(1))),
-        (["dense layers alone"], lambda self, x: self.out(torch.tanh(self.drop(self.fc(self.conv(x).flatten(1)))))),
-        (["dense layers alone"], lambda self, x: self.out(self.drop(self.drop(self.fc(self.conv(x).flatten(1)))))),
-        (["beside others"], lambda self, x: (lambda h: self.out(h) + self.out(h))(self.drop(self.fc(self.conv(x).flatten(1))))),
-        (["beside others"], lambda self, x: (lambda h: self.out(h + self.drop(h)))(self.fc(self.conv(x).flatten(1)))),
+        (["Dropout2d", "want channels"], lambda self, x: self.out(self.also(self.fc(self.conv(x).flatten(1))))),
         (["at its end"], lambda self, x: self.drop(self.fc(self.conv(x).flatten(1)))),
         (["no Dropout"], lambda self, x: self.fc(self.conv(x).flatten(1)))):
     refuses(words, px.save_torch_dropout, Dropped(forward), IMAGES)

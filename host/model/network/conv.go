@@ -195,3 +195,17 @@ func (c Conv) addGradient(dw, db, z, dzeta []float64) {
 		floats.AddScaled(dw[w:w+n], z[input], dzeta[out:out+n])
 	})
 }
+
+// Gain says that the map multiplies each channel by one weight, as a batch norm in inference does.
+func (c Conv) Gain() bool {
+	unit := Window{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
+	return c.Window == unit && c.Groups == c.In.Channels && c.Filters == c.In.Channels
+}
+
+// channel is that of input j.
+func (c Conv) channel(j int) int {
+	if c.ChannelsFirst {
+		return j / (c.In.Height * c.In.Width)
+	}
+	return j % c.In.Channels
+}

@@ -26,17 +26,17 @@ func (p *Posterior) validateDropout() error {
 		if !(r >= 0 && r < 1) {
 			return fmt.Errorf("layer %d: dropout rate %v is not in [0, 1)", k, r)
 		}
-		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
-		if _, dense := p.Layers[k].Map.(network.Dense); !dense && r > 0 {
-			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
+		if _, _, ok := network.Dropped(p.Layers[k].Map); !ok && r > 0 {
+			return fmt.Errorf("layer %d: dropout is for dense layers and batch norms, this is a %s: put a batch norm with gains of 1 in front",
+				k, network.Describe(p.Layers[k].Map))
 		}
 	}
 	return nil
 }
 
-// Masked is the lowest layer of whose inputs a posterior of KindDropout drops some, if all from there on
-// is a chain of dense layers: below it the network is certain. Of others the error is one line that says
-// why not.
+// Masked is where dropout begins: what feeds layer first is certain, and all layers from it on are fed by
+// each other, or by the one layer that feeds first. Of a posterior of another kind, or of which nothing is
+// dropped, the error is one line that says so.
 func (p *Posterior) Masked() (first int, err error) {
 	if p.Kind != KindDropout {
 		return 0, fmt.Errorf("this posterior is %s, not dropout", p.Describe())
@@ -45,34 +45,51 @@ func (p *Posterior) Masked() (first int, err error) {
 	if first < 0 {
 		return 0, fmt.Errorf("this posterior is %s: nothing is random", p.Describe())
 	}
-	for k := first; k < len(p.Layers); k++ {
-		if _, dense := p.Layers[k].Map.(network.Dense); !dense {
-			return 0, fmt.Errorf("this posterior is %s; layer %d, which is not below all that is dropped, is a %s: bounds are for dropout in front of a chain of dense layers; use --method statistical",
-				p.Describe(), k, network.Describe(p.Layers[k].Map))
-		}
-		if feed := p.Network().Feed(k); k > first && !slices.Equal(feed, []int{k - 1}) {
-			return 0, fmt.Errorf("this posterior is %s; layer %d, which is not below all that is dropped, joins others: bounds are for dropout in front of a chain of dense layers; use --method statistical",
-				p.Describe(), k)
-		}
+	for !p.cut(first) { // it is one at 0
+		first--
 	}
 	return first, nil
+}
+
+// cut says whether the layers from first on take nothing of those below but what feeds first.
+func (p *Posterior) cut(first int) bool {
+	net := p.Network()
+	below := net.Feed(first)
+	for k := first + 1; k < len(net); k++ {
+		for _, s := range net.Feed(k) {
+			if s < first && (len(below) > 1 || s != below[0]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (p *Posterior) drawDropout(r *rand.Rand, dst [][]float64) {
 	for k, l := range p.Layers {
 		rate := p.dropout[k]
+		copy(dst[2*k], l.Weight.Mean)
 		copy(dst[2*k+1], l.Bias.Mean)
-		dense, is := l.Map.(network.Dense)
-		if !is { // Its rate is 0, see validateDropout.
-			copy(dst[2*k], l.Weight.Mean)
+		units, unit, ok := network.Dropped(l.Map)
+		if _, dense := l.Map.(network.Dense); !ok || !dense && rate == 0 {
 			continue
 		}
-		for j := range l.Inputs() {
-			dropped := r.Float64() < rate
-			for _, w := range dense.From(j) {
-				if dst[2*k][w] = l.Weight.Mean[w] / (1 - rate); dropped {
-					dst[2*k][w] = 0
-				}
+		dropped := make([]bool, units)
+		for u := range dropped {
+			dropped[u] = r.Float64() < rate
+		}
+		p.Drop(k, func(j int) bool { return dropped[unit(j)] }, dst[2*k])
+	}
+}
+
+// Drop writes the weights of layer k, of those whose inputs may be dropped (network.Dropped), where some
+// are: 0, and those of others divided by 1-rate.
+func (p *Posterior) Drop(k int, dropped func(j int) bool, weight []float64) {
+	l := &p.Layers[k]
+	for j := range l.Inputs() {
+		for _, w := range l.Map.(network.Linear).From(j) {
+			if weight[w] = l.Weight.Mean[w] / (1 - p.dropout[k]); dropped(j) {
+				weight[w] = 0
 			}
 		}
 	}

@@ -59,6 +59,31 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
+// TestMaskedCut: what is below the first layer of masks is certain, and feeds nothing else from there on.
+func TestMaskedCut(t *testing.T) {
+	relu := network.Activation{Kind: network.ReLU}
+	layers := []Layer{{Layer: network.DenseLayer(2, 3, relu)}, {Layer: network.DenseLayer(3, 3, relu)}, {Layer: network.DenseLayer(3, 3, relu)},
+		{Layer: network.Layer{Map: network.Add{N: 3, Terms: 2}}}, {Layer: network.DenseLayer(3, 2, network.Activation{})}}
+	for k := range layers {
+		layers[k].Weight.Mean, layers[k].Bias.Mean = make([]float64, layers[k].Weights()), make([]float64, layers[k].Biases())
+	}
+	for source, want := range map[int]int{-1: 0, 0: 1, 1: 2} { // what the sum takes beside layer 2
+		layers[3].Sources = []int{2, source}
+		if source < 0 {
+			layers[0].Layer, layers[0].Weight.Mean = network.DenseLayer(3, 3, relu), make([]float64, 9)
+		} else {
+			layers[0].Layer, layers[0].Weight.Mean = network.DenseLayer(2, 3, relu), make([]float64, 6)
+		}
+		p, err := FromDropout(layers, []float64{0, 0, 0.5, 0, 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, err := p.Masked(); err != nil || first != want {
+			t.Errorf("beside %d: masks begin at layer %d, %v, want %d", source, first, err, want)
+		}
+	}
+}
+
 // TestGraphDropout: rates are refused where layers are not dense; elsewhere weights stay.
 func TestGraphDropout(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 32))
@@ -84,7 +109,21 @@ func TestGraphDropout(t *testing.T) {
 		}
 		k := r.IntN(len(rates) - 1)
 		rates[k] = 0.25
-		if _, err := FromDropout(g.Layers, rates); err == nil || !strings.Contains(err.Error(), "dropout is for dense layers") {
+		p, err = FromDropout(g.Layers, rates)
+		if c, conv := g.Layers[k].Map.(network.Conv); conv && c.Gain() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Draw(4, 1, w)
+			for c, v := range w[2*k] { // a channel is dropped everywhere, or nowhere
+				if mean := p.Mean()[2*k][c]; v != 0 && v != mean/0.75 {
+					t.Errorf("gain %v of channel %d, the mean is %v", v, c, mean)
+				}
+			}
+			if first, err := p.Masked(); err != nil || first > k {
+				t.Errorf("masks begin at layer %d, layer %d has some, %v", first, k, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "dropout is for dense layers") {
 			t.Errorf("dropout of a %T: %v", g.Layers[k].Map, err)
 		}
 	}

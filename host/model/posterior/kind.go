@@ -76,7 +76,9 @@ func (p *Posterior) SWAG() *SWAG { return p.swag }
 // Dropout returns the dropout rates of a posterior of KindDropout, nil for other
 // kinds: entry k, in [0, 1), is the probability that an input of layer k (for
 // k = 0 an entry of x) is replaced by 0, independently of all others; an input
-// that is kept is multiplied by 1/(1-rate). The caller may not write to it.
+// that is kept is multiplied by 1/(1-rate). Of a layer with one weight for each
+// channel, a batch norm, inputs are dropped by whole channels (network.Dropped).
+// The caller may not write to it.
 func (p *Posterior) Dropout() []float64 { return p.dropout }
 
 // Describe names the distribution in a few words, such as "a set of 26 samples".

@@ -12,7 +12,9 @@ import (
 // Cell is what is known of the inputs z of the last layer for every x of a box, centre +- radius: each
 // is between two affine functions of x, and in [lo, hi].
 type Cell struct {
-	radius       []float64
+	radius []float64
+	// centre is there for a cell of the input itself.
+	centre       []float64
 	lower, upper []line
 	lo, hi       []float64
 }
@@ -94,20 +96,49 @@ func lineBelow(l *bound.InputLines, i, r int, centre []float64, box property.Box
 	return t
 }
 
-// InputCell is a Cell of the network's input itself.
+// InputCell is a Cell of the network's input itself, which has no lines.
 func InputCell(box property.Box) *Cell {
-	n := len(box.Lo)
-	c := &Cell{radius: make([]float64, n), lo: box.Lo, hi: box.Hi}
-	for k := range n {
-		t := line{property.Middle(box.Lo[k], box.Hi[k]), make([]float64, n)}
-		t.slope[k] = 1
+	c := &Cell{centre: make([]float64, len(box.Lo)), radius: make([]float64, len(box.Lo)), lo: box.Lo, hi: box.Hi}
+	for k := range c.centre {
+		c.centre[k] = property.Middle(box.Lo[k], box.Hi[k])
 		if box.Lo[k] != box.Hi[k] {
-			c.radius[k] = max(arith.SumUp(box.Hi[k], -t.at), arith.SumUp(t.at, -box.Lo[k]))
+			c.radius[k] = max(arith.SumUp(box.Hi[k], -c.centre[k]), arith.SumUp(c.centre[k], -box.Lo[k]))
 		}
-		c.lower = append(c.lower, t)
 	}
-	c.upper = c.lower
 	return c
+}
+
+// whole says that the cell is one of the input itself.
+func (c *Cell) whole() bool { return c.lower == nil }
+
+// moves bounds how far each feature is from what it is at the centre, at any point of the cell.
+func (c *Cell) moves() []float64 {
+	if c.whole() {
+		return c.radius
+	}
+	moves := make([]float64, len(c.lower))
+	point := true
+	for _, radius := range c.radius {
+		point = point && radius == 0
+	}
+	if point {
+		return moves
+	}
+	for j := range moves {
+		var rise, fall arith.Sum // of the upper line, and of the lower one
+		for k, radius := range c.radius {
+			if radius != 0 {
+				rise.Add(math.Abs(c.upper[j].slope[k]), radius)
+				fall.Add(math.Abs(c.lower[j].slope[k]), radius)
+			}
+		}
+		for _, s := range []*arith.Sum{&rise, &fall} {
+			s.Plus(c.upper[j].at)
+			s.Plus(-c.lower[j].at)
+		}
+		moves[j] = max(0, min(max(rise.Hi(), fall.Hi()), arith.SumUp(c.hi[j], -c.lo[j])))
+	}
+	return moves
 }
 
 // Numbers are all that a device has said of a cell.
@@ -131,10 +162,13 @@ type form struct {
 	reach []float64
 }
 
-// form chooses the lines; nil where nothing is known of one of them.
+// form chooses the lines; nil where nothing is known of one of them. Of what the row does not meet there is none.
 func (r *Row) form(c *Cell) *form {
 	f := &form{Cell: c, at: make([]float64, r.n), half: make([]float64, r.n), slope: make([][]float64, r.n), reach: make([]float64, r.n)}
 	for j := range r.n {
+		if r.idle != nil && r.idle[j] {
+			continue
+		}
 		if !f.take(j, r.mean[j].Middle() >= 0) {
 			return nil
 		}

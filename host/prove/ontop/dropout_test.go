@@ -33,7 +33,7 @@ func TestDropped(t *testing.T) {
 		row.DHi = row.D
 		cell := randomCell(r, n, 2, float64(i%2))
 		known := &Row{n: n}
-		for _, a := range masked.merged(&row).a {
+		for _, a := range masked.merged(&row, masked.newRow()).a {
 			known.mean = append(known.mean, arith.Exactly(a))
 		}
 		f := known.form(cell)
@@ -90,7 +90,7 @@ func TestDroppedMoves(t *testing.T) {
 	}
 	row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 0.5, DHi: 0.5}
 	lines := []line{{0, []float64{1}}, {0, []float64{-1}}}
-	cell := &Cell{[]float64{1}, lines, lines, []float64{-1, -1}, []float64{1, 1}}
+	cell := &Cell{radius: []float64{1}, lower: lines, upper: lines, lo: []float64{-1, -1}, hi: []float64{1, 1}}
 	if tail, fail := masked.On(cell).Tails([]property.Row{row}, 0, false)[0], 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}

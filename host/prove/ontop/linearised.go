@@ -95,22 +95,23 @@ func (l *Linearised) off(k, j int, z *Cell) bool {
 	most.Plus(l.layers[k].Bias.Mean[j])
 	at.Plus(l.layers[k].Bias.Mean[j])
 	slope, size := make([]float64, len(z.radius)), make([]float64, len(z.radius))
-	for i := range z.lower {
+	for i := range z.lo {
 		w := mean[i*out+j]
 		most.Add(arith.MostProduct(w, w, z.lo[i], z.hi[i]))
+		if z.whole() {
+			continue
+		}
 		of := &z.upper[i]
 		if w < 0 {
 			of = &z.lower[i]
 		}
 		at.Add(w, of.at)
-		if k > 0 {
-			covary.AddBoth(slope, size, w, of.slope)
-		}
+		covary.AddBoth(slope, size, w, of.slope)
 	}
-	if k == 0 || most.Hi() <= 0 {
+	if z.whole() || most.Hi() <= 0 {
 		return most.Hi() <= 0
 	}
-	u := covary.Unit(len(z.lower))
+	u := covary.Unit(len(z.lo))
 	for i, radius := range z.radius {
 		if radius != 0 {
 			at.Add(arith.Up(math.Abs(slope[i])+float64(u*size[i]))+covary.Tiny, radius)

@@ -1,36 +1,35 @@
 package ontop
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
-// Dropout in several layers (docs/posteriors.md, section 4): each input of a layer is dropped with the
-// layer's rate, else multiplied by 1/(1-rate), independently. Below the lowest such layer, First, the
-// network is certain; from there on it is a chain of dense layers.
+// Dropout (docs/posteriors.md, section 4): units of what feeds a layer, single numbers or whole channels of
+// images, are dropped with the layer's rate, else multiplied by 1/(1-rate), independently. Below layer First
+// the network is certain.
 
-// Masked are those layers.
+// Masked are the layers from First on.
 type Masked struct {
 	// First is the number of the lowest in the network.
 	First  int
 	layers []maskedLayer
+	// fixed is how many layers have bounds that do not depend on tau: none below has one that may fail.
+	fixed int
 }
 
-type maskedLayer struct {
-	in, out int
-	// weight [in x out], bias [out].
-	weight, bias []float64
-	// rate is with which probability inputs are dropped.
-	rate       float64
-	activation network.Activation
-}
+// mostFeatures is how many features a device is asked for lines of. With more of them all layers are
+// bounded here, from the input on.
+const mostFeatures = 1024
 
 // NewMasked takes the layers of a posterior of dropout. The error is that of posterior.Masked, or says
 // that numbers are out of range.
@@ -39,232 +38,141 @@ func NewMasked(post *posterior.Posterior) (*Masked, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Masked{First: first}
+	if post.Layers[first].Inputs() > mostFeatures {
+		first = 0
+	}
+	return newMasked(post, first)
+}
+
+func newMasked(post *posterior.Posterior, first int) (*Masked, error) {
+	m := &Masked{First: first, fixed: -1}
 	for k := first; k < len(post.Layers); k++ {
-		l := &post.Layers[k]
-		m.layers = append(m.layers, maskedLayer{l.Inputs(), l.Outputs(), l.Weight.Mean, l.Bias.Mean, post.Dropout()[k], l.Activation})
+		if !covary.InRange(post.Layers[k].Weight.Mean) || !covary.InRange(post.Layers[k].Bias.Mean) {
+			return nil, fmt.Errorf("layer %d has weights above 2^200", k)
+		}
+		m.layers = append(m.layers, newLayer(post, first, k))
+	}
+	last := len(m.layers) - 1
+	for k := range m.layers {
+		l := &m.layers[k]
+		below, kinked := l.activation.Kinked()
+		l.bounded = !l.pool() && k < last && (l.low.Dense() || !kinked || below != 1)
+		for _, s := range l.sources {
+			if s < 0 {
+				continue
+			}
+			l.fedRandom = l.fedRandom || m.layers[s].random
+			m.layers[s].bounded = m.layers[s].bounded || (l.pool() || l.rate > 0) && !m.layers[s].pool()
+		}
+		l.random = l.fedRandom || l.rate > 0
+		m.use(k)
+	}
+	m.fixed = last
+	for k := range last {
+		if l := &m.layers[k]; l.bounded && l.random {
+			m.fixed = k
+			break
+		}
 	}
 	return m, nil
 }
 
-// Inputs is how many numbers feed the lowest of the layers.
+// use marks what layer k takes of others.
+func (m *Masked) use(k int) {
+	taken := make([]bool, m.layers[k].in)
+	m.layers[k].takes(func(j int) { taken[j] = true })
+	at := 0
+	for _, s := range m.layers[k].sources {
+		n := m.width(s)
+		for i, t := range taken[at : at+n] {
+			if s >= 0 && t {
+				m.layers[s].used[i] = true
+			}
+		}
+		at += n
+	}
+}
+
+// width is how many numbers a source gives.
+func (m *Masked) width(s int) int {
+	if s >= 0 {
+		return m.layers[s].out
+	}
+	return m.Inputs()
+}
+
+// Inputs is how many features there are.
 func (m *Masked) Inputs() int { return m.layers[0].in }
 
 // Events is how many bounds of hidden neurons may fail, each with probability tau.
 func (m *Masked) Events() int {
 	n := 0
 	for _, l := range m.layers[:len(m.layers)-1] {
-		n += 2 * l.out
+		for _, used := range l.used {
+			if l.bounded && l.random && used {
+				n += 2
+			}
+		}
 	}
 	return n
 }
 
-// MaskedCell is what is known of the layers on a cell.
-type MaskedCell struct {
-	*Masked
-	cell *Cell
-	// moves[j] >= |z_j(x) - z_j(centre)| for what feeds the lowest layer.
-	moves []float64
-	// laws of rows +e_i and -e_i of the lowest layer, if it is not the last one; they do not depend on tau.
-	laws []law
-}
+// values are bounds of numbers, and how far each is at most from what it is at the centre of the cell.
+type values struct{ lo, hi, moves []float64 }
 
-// On prepares a cell; everything that the answers tell is a function of it.
-func (m *Masked) On(c *Cell) *MaskedCell {
-	p := &MaskedCell{Masked: m, cell: c, moves: c.moves()}
-	if len(m.layers) > 1 {
-		for r := range 2 * m.layers[0].out {
-			p.laws = append(p.laws, p.lawOf(0, p.unit(0, r), nil))
-		}
-	}
-	return p
-}
-
-// moves bounds how far each feature is from what it is at the centre, at any point of the cell.
-func (c *Cell) moves() []float64 {
-	moves := make([]float64, len(c.lower))
-	point := true
-	for _, radius := range c.radius {
-		point = point && radius == 0
-	}
-	if point {
-		return moves
-	}
-	for j := range moves {
-		var rise, fall arith.Sum // of the upper line, and of the lower one
-		for k, radius := range c.radius {
-			if radius != 0 {
-				rise.Add(math.Abs(c.upper[j].slope[k]), radius)
-				fall.Add(math.Abs(c.lower[j].slope[k]), radius)
-			}
-		}
-		for _, s := range []*arith.Sum{&rise, &fall} {
-			s.Plus(c.upper[j].at)
-			s.Plus(-c.lower[j].at)
-		}
-		moves[j] = max(0, min(max(rise.Hi(), fall.Hi()), arith.SumUp(c.hi[j], -c.lo[j])))
-	}
-	return moves
-}
-
-// hidden is what is known of the neurons of a layer, on the event that all bounds hold: value and
-// activation's lines at + slope zeta, and how far each value is from that at the centre.
+// hidden is what is known of the neurons of a layer, on the event that all bounds hold: their values, and the
+// activation's lines. Of a max pool the lower line is one in the star of each window, the upper one in
+// slope times the star, plus above.
 type hidden struct {
-	lo, hi, moves []float64
-	lower, upper  []chordal
+	values
+	lower, upper []chordal
+	star         []int32
+	slope, above []float64
 }
 
 // chordal is a line at + slope t.
 type chordal struct{ at, slope float64 }
 
-// maskedRow is a row over the inputs of a layer, at least sum_j a~_j z~_j + constant + the terms, with
-// |a~_j - a_j| <= wrong_j, z~ being z with its masks.
-type maskedRow struct {
-	a, wrong []float64
-	constant arith.Sum
-	terms    []term
+// MaskedCell is what is known of the layers on a cell.
+type MaskedCell struct {
+	*Masked
+	cell     *Cell
+	features values
+	// below are the layers whose bounds do not depend on tau, laws those of rows +e_i and -e_i of the next.
+	below []*hidden
+	laws  []law
 }
 
-// unit is row r of the neurons of a layer: +e_i, and after these -e_i.
-func (m *Masked) unit(k, r int) *maskedRow {
-	l := &m.layers[k]
-	row := &maskedRow{a: make([]float64, l.in), wrong: make([]float64, l.in)}
-	i, sign := r%l.out, 1.0
-	if r >= l.out {
-		sign = -1
+// On prepares a cell; everything that the answers tell is a function of it.
+func (m *Masked) On(c *Cell) *MaskedCell {
+	p := &MaskedCell{Masked: m, cell: c, features: values{c.lo, c.hi, c.moves()}}
+	for k := range m.fixed {
+		p.below = append(p.below, p.neurons(k, 0, p.below))
 	}
-	for j := range row.a {
-		row.a[j] = sign * l.weight[j*l.out+i]
+	if m.fixed < len(m.layers)-1 {
+		p.laws = p.lawsOf(m.fixed, p.below)
 	}
-	row.constant.Plus(sign * l.bias[i])
-	return row
+	return p
 }
 
-// merged is a row of a property over the inputs of the last layer.
-func (m *Masked) merged(row *property.Row) *maskedRow {
-	a, wrong := make([]float64, len(row.CLo)), make([]float64, len(row.CLo))
-	for o := range a {
-		a[o] = arith.Middle(row.CLo[o], row.CHi[o])
-		wrong[o] = max(arith.SumUp(row.CHi[o], -a[o]), arith.SumUp(a[o], -row.CLo[o]))
-	}
-	next := m.substitute(len(m.layers)-1, a, wrong)
-	next.constant.Plus(row.D)
-	return next
-}
-
-// substitute takes coefficients of the pre-activations of layer k, wrong by so much each, to its inputs.
-func (m *Masked) substitute(k int, a, wrong []float64) *maskedRow {
-	l := &m.layers[k]
-	row := &maskedRow{a: make([]float64, l.in), wrong: make([]float64, l.in)}
-	u, g := covary.Unit(l.out), covary.Grow(2*l.out)
-	for j := range row.a {
-		sum, size, off := 0.0, 0.0, 0.0
-		for o, w := range l.weight[j*l.out : (j+1)*l.out] {
-			sum += float64(a[o] * w)
-			size += math.Abs(float64(a[o] * w))
-			off += math.Abs(float64(wrong[o] * w))
+// into is what feeds layer k.
+func (p *MaskedCell) into(k int, below []*hidden) *values {
+	of := func(s int) *values {
+		if s < 0 {
+			return &p.features
 		}
-		row.a[j], row.wrong[j] = sum, (float64(u*size)+off)*g+covary.Tiny
+		return &below[s].values
 	}
-	for o, b := range l.bias {
-		row.constant.Add(a[o], b)
-		row.constant.Add(-wrong[o], math.Abs(b))
+	sources := p.layers[k].sources
+	if len(sources) == 1 {
+		return of(sources[0])
 	}
-	return row
-}
-
-// mask adds the noise of the masks of layer k > 0, whose inputs are h: (94a).
-func (m *Masked) mask(k int, row *maskedRow, h *hidden) {
-	rate := m.layers[k].rate
-	if rate == 0 {
-		return
+	all := &values{}
+	for _, s := range sources {
+		z := of(s)
+		all.lo, all.hi, all.moves = append(all.lo, z.lo...), append(all.hi, z.hi...), append(all.moves, z.moves...)
 	}
-	more, lean := odds(rate), arith.Difference(1, 2*rate)
-	for j, a := range row.a {
-		coefficient := arith.Of(arith.SumDown(a, -row.wrong[j]), arith.SumUp(a, row.wrong[j]))
-		u := coefficient.Times(arith.Of(h.lo[j], h.hi[j]))
-		if h.moves[j] != 0 {
-			by := arith.ProductUp(coefficient.Size(), h.moves[j])
-			row.constant.Add(-2*rate, by)
-			u = u.Plus(arith.Exactly(by).Times(lean))
-		}
-		for _, end := range []float64{max(u.Hi, 0), min(u.Lo, 0)} {
-			if end != 0 {
-				row.terms = append(row.terms, term{-end, arith.Exactly(end).Times(more).Lo, rate})
-			}
-		}
-	}
-}
-
-// odds are rate/(1-rate).
-func odds(rate float64) arith.Interval {
-	return arith.Exactly(rate).Over(arith.Difference(1, rate))
-}
-
-// through takes a row over the inputs of layer k > 0, the values of neurons h, to the inputs of the layer
-// below, by the lines of h.
-func (m *Masked) through(k int, row *maskedRow, h *hidden) *maskedRow {
-	a, wrong := make([]float64, len(row.a)), make([]float64, len(row.a))
-	constant := row.constant
-	for j, c := range row.a {
-		constant.Add(-row.wrong[j], max(-h.lo[j], h.hi[j]))
-		line := h.lower[j]
-		if c < 0 {
-			line = h.upper[j]
-		}
-		constant.Add(c, line.at)
-		a[j] = float64(c * line.slope)
-		wrong[j] = float64(math.Abs(a[j])*0x1p-52) + covary.Tiny
-	}
-	next := m.substitute(k-1, a, wrong)
-	next.constant.Plus(constant.Lo())
-	next.terms = row.terms
-	return next
-}
-
-// down takes a row of layer k to the features: what it is at least there on the mean, and the terms of the
-// masks of the lowest layer and of those above.
-func (p *MaskedCell) down(k int, row *maskedRow, below []*hidden) (mean float64, lowest, above []term) {
-	for ; k > 0; k-- {
-		p.mask(k, row, below[k-1])
-		row = p.through(k, row, below[k-1])
-	}
-	return p.bottom(row)
-}
-
-// bottom is down for a row over the features (94): their masks' terms are as they are at some one point
-// of the cell, whichever.
-func (p *MaskedCell) bottom(row *maskedRow) (mean float64, lowest, above []term) {
-	n := len(row.a)
-	zeros := make([]float64, n+1)
-	r := &Row{n: n, mean: make([]arith.Interval, n), constant: arith.Exactly(row.constant.Lo()), Row: &covary.Row{N: n, Delta: zeros, Spread: zeros, Marginal: zeros}}
-	for j, a := range row.a {
-		r.mean[j] = arith.Of(arith.SumDown(a, -row.wrong[j]), arith.SumUp(a, row.wrong[j]))
-		if !(r.mean[j].Size() <= covary.Most) {
-			return math.Inf(-1), nil, nil
-		}
-	}
-	f := r.form(p.cell)
-	if f == nil || !(math.Abs(r.constant.Lo) <= covary.Most) {
-		return math.Inf(-1), nil, nil
-	}
-	rate := p.layers[0].rate
-	more := odds(rate)
-	for j, a := range r.mean {
-		at := a.Times(arith.Exactly(f.at[j]))
-		vary := arith.Exactly(a.Size()).Times(arith.Exactly(f.reach[j]))
-		t := term{at.Negated().Minus(vary).Lo, at.Minus(vary).Times(more).Lo, rate}
-		if t.dropped != 0 || t.kept != 0 {
-			lowest = append(lowest, t)
-		}
-	}
-	return r.meanDown(f), lowest, row.terms
-}
-
-// lawOf is the law of what a row of layer k is at least.
-func (p *MaskedCell) lawOf(k int, row *maskedRow, below []*hidden) law {
-	mean, lowest, above := p.down(k, row, below)
-	return newLaw(mean, append(lowest, above...))
+	return all
 }
 
 // Tails bounds, for each row of a property, the probability that it is negative, or 0, somewhere in the
@@ -297,62 +205,85 @@ func (p *MaskedCell) Laws(rows []property.Row, tau float64) ([]*measure.MarginLa
 
 // eachRow takes down the rows whose numbers are in range.
 func (p *MaskedCell) eachRow(rows []property.Row, tau float64, use func(r int, mean float64, lowest, above []term)) {
-	var below []*hidden
-	for k := range len(p.layers) - 1 {
+	below := slices.Clone(p.below)
+	last := len(p.layers) - 1
+	for k := len(below); k < last; k++ {
 		below = append(below, p.neurons(k, tau, below))
 	}
 	for r := range rows {
 		if !covary.InRange(rows[r].CLo) || !covary.InRange(rows[r].CHi) || !covary.InRange([]float64{rows[r].D}) {
 			continue
 		}
-		mean, lowest, above := p.down(len(p.layers)-1, p.merged(&rows[r]), below)
-		use(r, mean, lowest, above)
+		row := p.newRow()
+		p.take(last, p.merged(&rows[r], row), row, below)
+		use(r, p.down(row, below), row.lowest, row.above)
 	}
+}
+
+// merged is a row of a property over the inputs of the last layer.
+func (m *Masked) merged(row *property.Row, to *maskedRow) coefficients {
+	c := newCoefficients(len(row.CLo))
+	for o := range c.a {
+		c.a[o] = arith.Middle(row.CLo[o], row.CHi[o])
+		c.wrong[o] = max(arith.SumUp(row.CHi[o], -c.a[o]), arith.SumUp(c.a[o], -row.CLo[o]))
+	}
+	s := m.layers[len(m.layers)-1].substitute(c, &to.constant)
+	to.constant.Plus(row.D)
+	return s
+}
+
+// lawsOf are those of rows +e_i and, after these, -e_i of layer k.
+func (p *MaskedCell) lawsOf(k int, below []*hidden) []law {
+	l := &p.layers[k]
+	laws := make([]law, 2*l.out)
+	fault.OnCores(context.Background(), len(laws), func(r int) {
+		i, sign := r%l.out, 1.0
+		if r >= l.out {
+			sign = -1
+		}
+		if !l.used[i] {
+			laws[r] = law{base: math.Inf(-1)}
+			return
+		}
+		row := p.newRow()
+		p.take(k, l.unitRow(i, sign, &row.constant), row, below)
+		mean := p.down(row, below)
+		laws[r] = newLaw(mean, slices.Concat(row.lowest, row.above))
+	})
+	return laws
 }
 
 // neurons bounds layer k, of which below knows the inputs.
 func (p *MaskedCell) neurons(k int, tau float64, below []*hidden) *hidden {
-	l := &p.layers[k]
-	lo := make([]float64, 2*l.out)
-	for r := range lo {
-		if k == 0 {
-			lo[r] = p.laws[r].quantileDown(tau)
-		} else {
-			known := p.lawOf(k, p.unit(k, r), below)
-			lo[r] = known.quantileDown(tau)
+	l, z := &p.layers[k], p.into(k, below)
+	h := &hidden{values: values{moves: l.movesUp(z.moves)}}
+	if l.pool() {
+		h.pooled(l, z)
+		return h
+	}
+	var lo, hi []float64
+	if !l.bounded || !l.random {
+		lo, hi = l.ranges(z)
+	} else {
+		lo, hi = slices.Repeat([]float64{math.Inf(-1)}, l.out), slices.Repeat([]float64{math.Inf(1)}, l.out)
+	}
+	if l.bounded {
+		laws := p.laws
+		if k != p.fixed {
+			laws = p.lawsOf(k, below)
+		}
+		for i := range l.out {
+			lo[i], hi[i] = max(lo[i], laws[i].quantileDown(tau)), min(hi[i], -laws[l.out+i].quantileDown(tau))
 		}
 	}
-	moves := p.moves
-	if k > 0 {
-		moves = below[k-1].moves
-	}
-	h := &hidden{moves: l.movesUp(moves)}
 	for i := range l.out {
-		h.add(l.activation, lo[i], -lo[l.out+i])
+		h.add(l.activation, lo[i], hi[i])
 	}
 	return h
 }
 
-// movesUp bounds how far pre-activations are from what they are at the centre, whatever is dropped.
-func (l *maskedLayer) movesUp(moves []float64) []float64 {
-	list := make([]float64, l.out)
-	least := arith.Down(1 - l.rate)
-	for i := range list {
-		var sum arith.Sum
-		for j, by := range moves {
-			if by != 0 {
-				sum.Add(math.Abs(l.weight[j*l.out+i]), by)
-			}
-		}
-		if by := sum.Hi(); by != 0 {
-			list[i] = arith.Up(by / least)
-		}
-	}
-	return list
-}
-
 // add appends a neuron whose pre-activation is in [lo, hi]. Of moves there is that of the pre-activation.
-func (h *hidden) add(act network.Activation, lo, hi float64) {
+func (h *hidden) add(act activation, lo, hi float64) {
 	if !(lo <= hi) { // then no network is on the event, and every bound of these is right
 		lo, hi = math.Inf(-1), math.Inf(1)
 	}
@@ -360,11 +291,56 @@ func (h *hidden) add(act network.Activation, lo, hi float64) {
 	zLo, zHi := act.ValueDown(lo), act.ValueUp(hi)
 	h.lo, h.hi = append(h.lo, zLo), append(h.hi, zHi)
 	h.moves[i] = max(0, min(arith.Up(h.moves[i]*act.Lipschitz()), arith.SumUp(zHi, -zLo)))
-	lower, upper := chordal{at: zLo}, chordal{at: zHi}
-	if below, kinked := act.Kinked(); kinked {
-		lower, upper = kinkedLines(below, lo, hi)
-	}
+	lower, upper := linesOf(act, lo, hi)
 	h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
+}
+
+// linesOf are lines below and above an activation on [lo, hi].
+func linesOf(act activation, lo, hi float64) (lower, upper chordal) {
+	if below, kinked := act.Kinked(); kinked {
+		return kinkedLines(below, lo, hi)
+	}
+	return chordal{at: act.ValueDown(lo)}, chordal{at: act.ValueUp(hi)}
+}
+
+// pooled is a max pool of values z: (22), (23) and (25) of docs/convolution.md.
+func (h *hidden) pooled(l *maskedLayer, z *values) {
+	for v := range l.out {
+		star, others, least := int32(-1), math.Inf(-1), math.Inf(-1)
+		for _, j := range l.window(v) {
+			if j < 0 {
+				continue
+			}
+			if least = max(least, z.lo[j]); star < 0 || z.lo[j]+z.hi[j] > z.lo[star]+z.hi[star] {
+				star = j
+			}
+		}
+		for _, j := range l.window(v) {
+			if j >= 0 && j != star {
+				others = max(others, z.hi[j])
+			}
+		}
+		lo, hi := z.lo[star], z.hi[star]
+		slope, above := upperOfMax(lo, hi, max(lo, others))
+		h.star, h.slope, h.above = append(h.star, star), append(h.slope, slope), append(h.above, above)
+		top := max(hi, others)
+		h.add(l.activation, least, top)
+		h.lower[v], _ = linesOf(l.activation, lo, hi)
+		from := arith.Exactly(slope).Times(arith.Exactly(lo)).Plus(arith.Exactly(above)).Lo
+		_, h.upper[v] = linesOf(l.activation, min(from, top), top)
+	}
+}
+
+// upperOfMax is a line in y in [lo, hi] above max(y, c), which is convex: above it at both ends.
+func upperOfMax(lo, hi, c float64) (slope, above float64) {
+	if c >= hi {
+		return 0, c
+	}
+	if slope = (hi - c) / (hi - lo); !(slope >= 0 && slope <= 1) {
+		slope = 1
+	}
+	at := func(value, y float64) float64 { return arith.SumUp(value, -arith.ProductDown(slope, y)) }
+	return slope, max(at(c, lo), at(hi, hi))
 }
 
 // kinkedLines are lines below and above max(below t, t) for t in [lo, hi].

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -59,6 +60,118 @@ func TestMasked(t *testing.T) {
 		t.Error("nothing is known of any network")
 	}
 	t.Logf("%d tails below 1, %.3f above the truth on average", told, sums/float64(told))
+}
+
+// TestMaskedGraph: the same for small networks of convolutions, pools and joins, of which single numbers and
+// whole channels are dropped in front of any layers, and of DropConnect, bounded from the input on.
+func TestMaskedGraph(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 26))
+	told, above := 0, 0.0
+	for i := range testscale.Cases(t, 250) {
+		act := []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.ReLU}, {Kind: network.Tanh}}[i%4]
+		post := sumtest.RandomMaskedGraph(rng, act)
+		if i%5 == 4 {
+			post = sumtest.RandomDropConnect(rng, act)
+		}
+		masked, err := newMasked(post, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := property.Task{T: []property.Box{{}}, S: property.Safe{Any: [][]int{{0}}}}
+		for range post.Inputs() {
+			at, by := rng.NormFloat64(), 0.1*rng.Float64()*float64(i%3)
+			task.T[0].Lo, task.T[0].Hi = append(task.T[0].Lo, at-by), append(task.T[0].Hi, at+by)
+		}
+		y := post.LogitsApprox(task.T[0].Lo)
+		c := make([]float64, len(y))
+		c[0], c[1] = 1, -1
+		row := property.Row{CLo: c, CHi: c, D: y[1] - y[0] + 2*rng.Float64()}
+		row.DHi = row.D
+		task.S.Rows = []property.Row{row}
+		fail, _ := sumtest.MaskedUnsafe(post, &task, task.T[0].Lo, -1e-9)
+		pass := masked.On(InputCell(task.T[0]))
+		for _, tau := range []float64{1e-4, 1e-2} {
+			tail, budget := pass.Tails(task.S.Rows, tau, false)[0], tau*float64(masked.Events())
+			if tail+budget < fail {
+				t.Errorf("%d %v: %v beside %v, masks of probability %v fail", i, post.Describe(), tail, budget, fail)
+			}
+			if near, _ := sumtest.MaskedUnsafe(post, &task, task.T[0].Lo, -1e-2); i%3 == 0 && budget == 0 && tail > near+1e-9 {
+				t.Errorf("%d %v: tail %v at a point, masks of probability %v fail", i, post.Describe(), tail, near)
+			}
+			if tail+budget < 1 {
+				told++
+				above += tail - fail
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("nothing is known of any network")
+	}
+	t.Logf("%d tails below 1, %.3f above the truth on average", told, above/float64(told))
+}
+
+// TestMaskedPool: rows through max pools, to their stars, are at or below the maxima.
+func TestMaskedPool(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 27))
+	for i := range testscale.Cases(t, 300) {
+		act := []network.Activation{{Kind: network.ReLU}, {Kind: network.Identity}, {Kind: network.LeakyReLU, Slope: 0.25}}[i%3]
+		l := &maskedLayer{in: 3, out: 2, activation: act, members: []int32{0, 1, 2, 1, 2, -1}}
+		z := &values{moves: make([]float64, 3)}
+		for range 3 {
+			lo := rng.NormFloat64()
+			z.lo, z.hi = append(z.lo, lo), append(z.hi, lo+2*rng.Float64())
+		}
+		h := &hidden{values: values{moves: make([]float64, 2)}}
+		h.pooled(l, z)
+		c := newCoefficients(2)
+		c.a[0], c.a[1] = rng.NormFloat64(), rng.NormFloat64()
+		var constant arith.Sum
+		s := h.unpool(h.through(c, &constant), 3, &constant)
+		for range 30 {
+			var y [3]float64
+			said := constant.Lo()
+			for j := range y {
+				y[j] = z.lo[j] + rng.Float64()*(z.hi[j]-z.lo[j])
+				said += s.a[j]*y[j] - s.wrong[j]*math.Abs(y[j])
+			}
+			v := [2]float64{max(y[0], y[1], y[2]), max(y[1], y[2])}
+			truth := 0.0
+			for w, t := range v {
+				v[w] = act.Approx(t)
+				truth += c.a[w] * v[w]
+			}
+			if said > truth+1e-12 || v[0] < h.lo[0]-1e-12 || v[1] > h.hi[1]+1e-12 {
+				t.Fatalf("%d %v: a row of maxima %v is %v, %v is said; in %v to %v", i, act, v, truth, said, h.lo, h.hi)
+			}
+		}
+	}
+}
+
+// TestMaskedRanges: intervals of what is linear hold whatever is dropped.
+func TestMaskedRanges(t *testing.T) {
+	l := &maskedLayer{in: 2, out: 1, rate: 0.5, kernels: [][]int32{{0, 1}}, weight: []float64{1, 1}, bias: []float64{0}, low: network.Dense{In: 2, Out: 1}.Lowered()}
+	lo, hi := l.ranges(&values{lo: []float64{1, 2}, hi: []float64{1, 3}})
+	if lo[0] > 0 || hi[0] < 8 || lo[0] < -1e-9 || hi[0] > 8+1e-9 {
+		t.Errorf("%v to %v, want 0 to 8", lo, hi)
+	}
+}
+
+// TestSharedMask: what shares a mask is dropped together: the numbers of a channel, and a number in all windows
+// that see it. Masks of their own would hardly ever drop half of them.
+func TestSharedMask(t *testing.T) {
+	const rate = 0.125
+	posts, points := sumtest.SharedMasks(rate)
+	for i, post := range posts {
+		masked, err := NewMasked(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}
+		pass := masked.On(InputCell(property.Box{Lo: points[i], Hi: points[i]}))
+		if tail := pass.Tails([]property.Row{row}, 0, false)[0]; tail < rate || tail > rate+1e-9 {
+			t.Errorf("%s: tail %v, it fails with probability %v", post.Describe(), tail, rate)
+		}
+	}
 }
 
 // TestLaws: the sum of terms whose size is anything in its range is below a quantile with probability tau
@@ -174,19 +287,27 @@ func TestMaskNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 24))
 	for i := range testscale.Cases(t, 1000) {
 		rate := float64(1+rng.IntN(14)) / 16
-		m := &Masked{layers: []maskedLayer{{}, {in: 1, out: 1, rate: rate}}}
-		a, lo := rng.NormFloat64(), rng.NormFloat64()
-		h := &hidden{lo: []float64{lo}, hi: []float64{lo + 2*rng.Float64()}, moves: []float64{rng.Float64() * float64(i%3)}}
-		row := &maskedRow{a: []float64{a}, wrong: []float64{0}}
-		m.mask(1, row, h)
+		n := 1 + rng.IntN(2) // of one channel
+		l := &maskedLayer{in: n, out: 1, rate: rate, unit: make([]int32, n), units: 1, fedRandom: true}
+		s, h := newCoefficients(n), &values{}
+		for j := range n {
+			lo := rng.NormFloat64()
+			s.a[j] = rng.NormFloat64()
+			h.lo, h.hi, h.moves = append(h.lo, lo), append(h.hi, lo+2*rng.Float64()), append(h.moves, rng.Float64()*float64(i%3))
+		}
+		row := &maskedRow{}
+		l.mask(s, row, h)
 		for range 20 {
-			c, z := 3*rng.NormFloat64(), h.lo[0]+rng.Float64()*(h.hi[0]-h.lo[0])
-			by, odds := math.Abs(a)*h.moves[0], rate/(1-rate)
-			truth := rate*max(0, c+a*z+by) + (1-rate)*max(0, c-odds*(a*z-by))
+			c, value, by, odds := 3*rng.NormFloat64(), 0.0, 0.0, rate/(1-rate)
+			for j, a := range s.a {
+				value += a * (h.lo[j] + rng.Float64()*(h.hi[j]-h.lo[j]))
+				by += math.Abs(a) * h.moves[j]
+			}
+			truth := rate*max(0, c+value+by) + (1-rate)*max(0, c-odds*(value-by))
 			said := 0.0
-			for mask := range 1 << len(row.terms) {
+			for mask := range 1 << len(row.above) {
 				p, y := 1.0, row.constant.Hi()
-				for e, t := range row.terms {
+				for e, t := range row.above {
 					if mask>>e&1 == 0 {
 						p, y = p*t.rate, y+t.dropped
 					} else {

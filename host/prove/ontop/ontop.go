@@ -48,6 +48,8 @@ type Row struct {
 	n        int
 	mean     []arith.Interval
 	constant arith.Interval
+	// idle, if it is not nil, says which inputs the row does not meet.
+	idle []bool
 }
 
 // mostKept is how many numbers of rows are kept: 256 MiB.

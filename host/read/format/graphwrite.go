@@ -200,8 +200,7 @@ func (w *graphWriter) conv(m network.Conv, out *metaLayer) {
 		out.Order = orderFirst
 	}
 	size := m.Window.Size
-	unit := network.Window{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
-	if m.Window == unit && m.Groups == m.In.Channels && m.Filters == m.In.Channels {
+	if m.Gain() {
 		out.Kind, out.parameters = graph.BatchNorm, graph.Parameters{Weight: []int{m.Filters}, Bias: m.Filters}
 		return
 	}

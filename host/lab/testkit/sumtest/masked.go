@@ -2,6 +2,7 @@ package sumtest
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -28,11 +29,14 @@ func RandomMasked(rng *rand.Rand, act network.Activation, first int, sizes ...in
 // EachMask calls each with all masks of a posterior of dropout: the probability and the weights of the network,
 // which are overwritten by the next.
 func EachMask(post *posterior.Posterior, each func(p float64, w [][]float64)) {
-	var places [][2]int // layer, input
+	var places [][2]int // layer, unit
+	units := make([]func(int) int, len(post.Layers))
 	for k, rate := range post.Dropout() {
-		for j := range post.Layers[k].Inputs() {
-			if rate > 0 {
-				places = append(places, [2]int{k, j})
+		if rate > 0 {
+			n, unit, _ := network.Dropped(post.Layers[k].Map)
+			units[k] = unit
+			for u := range n {
+				places = append(places, [2]int{k, u})
 			}
 		}
 	}
@@ -42,18 +46,21 @@ func EachMask(post *posterior.Posterior, each func(p float64, w [][]float64)) {
 		for a := range w {
 			copy(w[a], means[a])
 		}
+		dropped := make([]map[int]bool, len(post.Layers))
 		for e, at := range places {
 			k, rate := at[0], post.Dropout()[at[0]]
-			out := post.Layers[k].Outputs()
-			row := w[2*k][at[1]*out : (at[1]+1)*out]
-			if mask>>e&1 == 0 {
-				p *= rate
-				clear(row)
-				continue
+			if dropped[k] == nil {
+				dropped[k] = map[int]bool{}
 			}
-			p *= 1 - rate
-			for o := range row {
-				row[o] /= 1 - rate
+			if dropped[k][at[1]] = mask>>e&1 == 0; dropped[k][at[1]] {
+				p *= rate
+			} else {
+				p *= 1 - rate
+			}
+		}
+		for k, of := range dropped {
+			if of != nil {
+				post.Drop(k, func(j int) bool { return of[units[k](j)] }, w[2*k])
 			}
 		}
 		each(p, w)
@@ -82,6 +89,10 @@ func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, 
 // gridOf are the points of a grid over the boxes of T.
 func gridOf(task *property.Task) (points [][]float64) {
 	for _, b := range task.T {
+		if slices.Equal(b.Lo, b.Hi) {
+			points = append(points, b.Lo)
+			continue
+		}
 		for v := range 1 << (2 * min(len(b.Lo), 3)) {
 			x := make([]float64, len(b.Lo))
 			for j := range x {
