@@ -133,16 +133,27 @@ func (s *Splits) Next() (lo, hi []float64, err error) {
 	return lo, hi, nil
 }
 
-// Tighten intersects the pre-activations of the layer that Next came to last with the answer to a
-// query about its units. That must have been without phases: it has to hold on the whole box. An
-// empty intersection changes nothing.
+// Tighten intersects the pre-activations of a layer that Next has come to with the answer to a query
+// about its units. That must have been without phases: it has to hold on the whole box. An empty
+// intersection changes nothing.
 func (s *Splits) Tighten(q *SplitQuery, bounds []float64) error {
-	p, k := s.pass, len(s.lo)-1
-	if q.Phase != nil || q.Layer != k || !p.layers[k].phases() {
-		panic(fmt.Sprintf("bound: Splits.Tighten: layer %d, phases %v, by rows of layer %d", k, q.Phase != nil, q.Layer))
+	if q.Phase != nil {
+		panic(fmt.Sprintf("bound: Splits.Tighten: layer %d, with phases", q.Layer))
+	}
+	return s.TightenTo(q.Layer, q.Rows, bounds)
+}
+
+// TightenTo intersects the pre-activations of a layer that Next has come to with lower bounds of rows, as
+// SplitQuery has them, that the caller has for all inputs of the box: such as the least of several
+// answers whose phases leave no input out. An empty intersection changes nothing, and so does a bound
+// that is NaN.
+func (s *Splits) TightenTo(layer int, rows []int, bounds []float64) error {
+	p, k := s.pass, layer
+	if k >= len(s.lo) || !p.layers[k].phases() {
+		panic(fmt.Sprintf("bound: Splits.Tighten: layer %d of %d that are bounded", k, len(s.lo)))
 	}
 	n := p.layers[k].out
-	for r, i := range q.Rows {
+	for r, i := range rows {
 		lo, hi := s.lo[k][i%n], s.hi[k][i%n]
 		if i < n {
 			lo = max(lo, bounds[r])

@@ -31,7 +31,7 @@ func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
 	if p.task.Noise != nil {
 		panic("phases: aimed beside noise, whose event is about all inputs of the box")
 	}
-	q = &phased{from: p, task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, aimFrom: math.Inf(-1), tried: p.tried, bounds: p.bounds}
+	q = &phased{from: p, task: p.task, net: p.net, most: p.most, layer: p.layer, batch: p.batch, open: p.open, aimFrom: math.Inf(-1), tried: p.tried, bounds: p.bounds}
 	var held []bound.Literal
 	for _, f := range k.phases {
 		held = append(held, bound.Literal{Layer: f.layer, Unit: f.unit, Phase: f.phase})

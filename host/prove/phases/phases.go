@@ -113,7 +113,7 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 }
 
 func newPhased(t *Task, net network.Network) *phased {
-	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, most: columnsOf(net)}
+	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, first: clausesFirst, most: columnsOf(net), layer: len(net) - 1}
 }
 
 // phased is a Task under way on one device.
@@ -130,11 +130,14 @@ type phased struct {
 	// aimFrom is the bound from which on it may be worth while to bound neurons again for a
 	// sub-problem.
 	aimFrom float64
+	// layer is the one whose rows sub-problems are about.
+	layer int
 	// from is what this is a part of, whose neurons range further; nil: of nothing.
 	from  *phased
 	tried int
-	// batch is how many sub-problems are cut at a time.
-	batch int
+	// batch is how many sub-problems are cut at a time, and first how many are before hidden neurons
+	// are refined.
+	batch, first int
 	// bounds are all that the device has said of sub-problems.
 	bounds []float64
 	// proof is what is noted of how it was proved, nil if nobody wants to know.

@@ -106,8 +106,8 @@ type piece struct {
 	leaf *knot
 }
 
-// root is the place of a row, if a proof is wanted.
-func (p *phased) root() *piece {
+// rootPiece is the place of a row, if a proof is wanted.
+func (p *phased) rootPiece() *piece {
 	if p.proof == nil {
 		return nil
 	}

@@ -41,23 +41,31 @@ const (
 func (p *phased) tree() (bool, error) {
 	var all []*knot
 	for _, clause := range Clauses(p.task.Safe) {
-		k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), at: p.root()}
-		for _, n := range p.open {
-			k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
-		}
-		all = append(all, k)
+		all = append(all, p.root(clause))
 	}
 	waiting, err := p.raise(all, rowRounds)
 	if err != nil {
 		return false, err
 	}
+	if p.task.Noise == nil {
+		return p.clauses(waiting)
+	}
 	for _, k := range waiting {
-		if proved, err := p.rowTree(k); !proved || err != nil {
+		if waiting, err := p.grow([]*knot{k}, p.task.Most); len(waiting) > 0 || err != nil {
 			return false, err
 		}
 	}
 	p.noteTrees(all)
 	return true, nil
+}
+
+// root is a clause on the whole box.
+func (p *phased) root(clause []int) *knot {
+	k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), at: p.rootPiece()}
+	for _, n := range p.open {
+		k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
+	}
+	return k
 }
 
 // evenly are n factors that add up to 1.
@@ -66,15 +74,6 @@ func evenly(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n
 // aimAfter is how many sub-problems are looked at for each open neuron before neurons are bounded
 // again, which takes about as long.
 const aimAfter = 4
-
-// rowTree says whether the row of k is proved: beside noise by cuts alone.
-func (p *phased) rowTree(k *knot) (bool, error) {
-	if p.task.Noise != nil {
-		waiting, err := p.grow([]*knot{k}, p.task.Most)
-		return len(waiting) == 0, err
-	}
-	return p.solve(k)
-}
 
 // solve says whether a sub-problem is proved: by cuts, and where these do not do soon, with bounds of
 // the open neurons for the inputs that it is about, and so on in each part that is left of it.
@@ -248,7 +247,7 @@ func (p *phased) columns(knots []*knot) *ascent {
 	for c, k := range knots {
 		rows[c], mixed = k.clause[0], mixed || len(k.clause) > 1
 	}
-	a := newAscent(p, len(p.net)-1, rows)
+	a := newAscent(p, p.layer, rows)
 	a.withPhases()
 	if mixed {
 		a.withMixtures(knots, len(p.task.Safe.Rows))
