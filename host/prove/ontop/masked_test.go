@@ -104,7 +104,7 @@ func TestMaskedGraph(t *testing.T) {
 			}
 		}
 	}
-	if told == 0 {
+	if told == 0 && !testing.Short() {
 		t.Error("nothing is known of any network")
 	}
 	t.Logf("%d tails below 1, %.3f above the truth on average", told, above/float64(told))
