@@ -49,7 +49,7 @@ const (
 	witnessParts = 64
 	// early is the share of all sub-problems after which it is looked whether the rest may do, and least
 	// how much of T has to be proved by then, as a share of what would be in proportion.
-	early, least = 1.0 / 4, 1.0 / 4
+	early, least = 1.0 / 8, 1.0 / 4
 )
 
 // all says whether all cells are proved, cutting those that are not as long as it may.

@@ -25,9 +25,9 @@ import (
 const Tau = 1e-9
 
 const (
-	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is
-	// said how long it may take.
-	mostParts, mostPartsLimited = 2048, slack.PhaseProblems
+	// mostParts is how many sub-problems a task may take, mostPartsOfCells how many where T may be cut, which is
+	// where networks are small, and mostPartsLimited how many where it is said how long it may take.
+	mostParts, mostPartsOfCells, mostPartsLimited = 2048, 8192, slack.PhaseProblems
 	// mostWork is how many products a row may take on its way down.
 	mostWork = 1 << 21
 )
@@ -61,14 +61,17 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 	if err != nil {
 		return nil, err
 	}
-	most := mostParts
-	if how.Limited {
+	most, cells := mostParts, clbp.MostCells(e, how.Cells)
+	switch {
+	case how.Limited:
 		most = mostPartsLimited
+	case cells > 1:
+		most = mostPartsOfCells
 	}
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
 		results[i] = claim.NewResult(&tasks[i], "phases")
-		if err := prove(ctx, e, noise, most, clbp.MostCells(e, how.Cells), results[i]); err != nil && !e.Cut(ctx, err) {
+		if err := prove(ctx, e, noise, most, cells, results[i]); err != nil && !e.Cut(ctx, err) {
 			return nil, err
 		}
 	}

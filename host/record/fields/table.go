@@ -36,7 +36,7 @@ var Table = []Field{
 	{Name: "samples", Type: "integer, omitted", Class: Compared, Doc: "how many weight boxes were drawn, or how many networks a finite posterior has (1 if all deviations are 0)"},
 	{Name: "boxes_tried", Type: "integer, omitted", Class: Said, Doc: "weight boxes propagated"},
 	{Name: "safe_boxes", Type: "integer, omitted", Class: Compared, Doc: "verified weight boxes that p_lower counts or was chosen from"},
-	{Name: "cells", Type: "integer, omitted", Class: Compared, Doc: "into how many cells T was cut"},
+	{Name: "cells", Type: "integer, omitted", Class: Compared, Doc: "into how many cells T was cut; left out by phases if it was not"},
 	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp, phases, chernoff: the largest failure budget of a hidden bound that p_lower rests on"},
 	{Name: "networks", Type: "integer, omitted", Class: Question, Asked: true, Doc: "the posterior is a finite set of so many networks, two or more, whatever the method: P_safe is a share of these and speaks of no other network"},
 	{Name: "safe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved safe"},
@@ -119,7 +119,7 @@ var Table = []Field{
 	{Name: "run", Type: "string", Class: Question, Doc: "the first 16 hexadecimal digits of the SHA-256 of the `id`s of all tasks of the run, each with its line end, in their order: the " +
 		"same in all records of a run and in no other run's"},
 	{Name: "proof", Type: "object, omitted", Class: Compared, Doc: "what identifies the certificate besides the fields above, so that it can be proved again without a search: see below"},
-	{Name: "proof.cells", Type: "integers", Class: Certificate, Doc: "clbp, neuronsum: how the boxes of T were cut. For each box its tree in preorder: -1 is a leaf, j >= 0 a cut in input j at the " +
+	{Name: "proof.cells", Type: "integers", Class: Certificate, Doc: "clbp, neuronsum, and phases if T was cut: how the boxes of T were cut. For each box its tree in preorder: -1 is a leaf, j >= 0 a cut in input j at the " +
 		"middle, followed by the lower half's tree and the upper half's; absent if no box was cut"},
 	{Name: "proof.grids", Type: "lists of lists of numbers", Class: Certificate, Doc: "neuronsum, if T was cut by planes: for each box, for each axis, the coordinates of the planes across it, ascending, inside the " +
 		"box. The rows that were proved at the points of these grids are those of `mixtures` or, without `mixtures`, those of one " +
@@ -131,10 +131,10 @@ var Table = []Field{
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
 	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T"},
-	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each box of T how its rows were proved for all networks whose noise is confined " +
+	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each cell of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
-	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
-		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
+	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
+		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open`, `rows` and `trees`"},
 	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
 		"each with `rate` and `slopes`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
