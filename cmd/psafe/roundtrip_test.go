@@ -64,7 +64,7 @@ func TestPaperCommands(t *testing.T) {
 func TestCommands(t *testing.T) {
 	for _, line := range []string{
 		"--posterior a.npz",
-		"--posterior a.npz --scale softplus --activation relu,leaky_relu:0.05,tanh --scale-factor 1.50",
+		"--posterior a.npz --scale softplus --activation relu,leaky_relu:0.05,tanh --scale-factor 1.50 --predictive linearised",
 		"--posterior a.npz --inputs x.csv --input-scale 1/255 --label-column first --index : --eps 0.10 --clip=-1,1 --label column",
 		"--posterior a.npz --inputs x.npz:a --eps 1e-3 --property output_box:[-3,1],[,2]",
 		"--posterior a.npz --property p.json --method auto --cells 1 --draws 7 --confidence 0.999999999 --seed 18446744073709551615",

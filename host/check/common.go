@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
@@ -111,6 +112,9 @@ type gone struct {
 	own    arith.Sum
 	// unknown says that numbers are out of range.
 	unknown bool
+	// b are the coefficients of z in what varies, by half-widths h, of a joint covariance.
+	b []arith.Interval
+	h []float64
 }
 
 func (c *common) start() *gone {
@@ -124,6 +128,7 @@ func (g *gone) clone() *gone {
 	}
 	n := *g
 	n.middle, n.apart = append([]arith.Interval(nil), g.middle...), append([]arith.Sum(nil), g.apart...)
+	n.b, n.h = slices.Clone(g.b), slices.Clone(g.h)
 	return &n
 }
 
@@ -147,10 +152,16 @@ func (g *gone) meet(k int, lo, hi []float64, box fedBox) {
 			}
 			b := times(row, column, 0)
 			g.middle[t] = g.middle[t].Plus(b.Times(arith.Exactly(box.c[j])))
+			if g.alone && j < n-1 && box.h[j] != 0 {
+				g.b = append(g.b, b)
+			}
 			if j < n-1 {
 				g.apart[t].Add(b.Size(), box.h[j])
 				square.Add(b.Size(), b.Size())
 			}
+		}
+		if g.alone && j < n-1 && box.h[j] != 0 {
+			g.h = append(g.h, box.h[j])
 		}
 		if j < n-1 && box.h[j] != 0 {
 			g.own.Add(arith.SqrtUp(arith.Up(square.Hi()+topTiny)), box.h[j])
@@ -171,8 +182,34 @@ func (g *gone) noise() noise {
 	}
 	own := atLeast0(g.own.Hi())
 	root := arith.SumUp(arith.SqrtUp(atLeast0(centre.Hi())+topTiny), own)
-	v := min(arith.Up(atLeast0(all.Hi())+topTiny), arith.ProductUp(root, root))
+	v := min(arith.Up(atLeast0(all.Hi())+topTiny), arith.ProductUp(root, root), g.form(atLeast0(centre.Hi())+topTiny))
 	return noise{timesSqrt2OverPiUp(arith.Up(own * g.factor)), arith.Up(arith.Up(v*g.factor) * g.factor)}
+}
+
+// mostCommonForm is for how many numbers that vary, and how many products, a row's form is made: more than of
+// certify's.
+const (
+	mostCommonForm = 72
+	mostCommonWork = 1 << 21
+)
+
+// form is (92), centre being at least the variance at the middle; +Inf where it is too large to be made.
+func (g *gone) form(centre float64) float64 {
+	n, m := len(g.h), g.rank
+	if n == 0 || n > mostCommonForm || n*n*m > mostCommonWork {
+		return arith.Inf
+	}
+	r := &topRow{n: n, k: make([]float64, n*n), delta: make([]float64, n)}
+	r.square(g.b, slices.Repeat([]arith.Interval{arith.Exactly(1)}, m))
+	var first arith.Sum
+	for j, h := range g.h {
+		var w arith.Interval
+		for t, u := range g.middle {
+			w = w.Plus(g.b[j*m+t].Times(u))
+		}
+		first.Add(w.Size(), h)
+	}
+	return formOf(centre, atLeast0(first.Hi()), r.formUp(g.h))
 }
 
 // unit is what layer k alone does to output i with P z, and the variance of what it adds to how far that

@@ -95,6 +95,11 @@ func TestJoint(t *testing.T) {
 	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "has not the data of that kind") {
 		t.Errorf("taken for layers independent of each other: %v", err)
 	}
+	independent := small(ScaleSD)
+	independent.joint = []*Covariance{first, second}
+	if err := independent.Validate(); err == nil || !strings.Contains(err.Error(), "or data of another") {
+		t.Errorf("independent weights with a covariance: %v", err)
+	}
 	const in = 4096
 	large := []Layer{{Layer: network.DenseLayer(in, 1, network.Activation{})}}
 	large[0].Weight.Mean, large[0].Bias.Mean = make([]float64, in), []float64{0}

@@ -1,10 +1,6 @@
 package posterior
 
-import (
-	"fmt"
-
-	"psafe/host/model/network"
-)
+import "fmt"
 
 // Linearised is the posterior of the networks of p linearised in their weights about the mean, what
 // laplace-torch predicts with by default (docs/posteriors.md (99)): f(x) = mean network(x) + J(x) (w - mean),
@@ -24,7 +20,8 @@ func (p *Posterior) Linearised() (*Posterior, error) {
 		return nil, fmt.Errorf("this posterior is of a graph or of convolutions, random below its last layer: networks are linearised that are chains of dense layers")
 	}
 	for k := range p.Layers[:len(p.Layers)-1] {
-		if a := p.Layers[k].Activation; a.Kind != network.ReLU {
+		a := p.Layers[k].Activation
+		if below, kinked := a.Kinked(); !kinked || below != 0 {
 			return nil, fmt.Errorf("layer %d has activation %v: networks are linearised whose hidden layers have relu", k, a)
 		}
 	}

@@ -119,14 +119,20 @@ func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance) bool {
 		}
 	}
 	g := Grow(out)
+	for at := range e {
+		e[at] *= g
+	}
+	r.square(b, e, m)
+	return true
+}
+
+// square is K = B B' for B [(N+1) x m], each entry of which is off by at most e.
+func (r *Row) square(b, e []float64, m int) {
+	n := r.N + 1
 	sums, errs := make([]float64, m), make([]float64, m)
-	for j := range n {
-		for k := range m {
-			at := j*m + k
-			e[at] *= g
-			sums[k] += math.Abs(b[at])
-			errs[k] += e[at]
-		}
+	for at := range b {
+		sums[at%m] += math.Abs(b[at])
+		errs[at%m] += e[at]
 	}
 	for j := range n {
 		own, err, sum := b[j*m:(j+1)*m], e[j*m:(j+1)*m], 0.0
@@ -142,7 +148,6 @@ func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance) bool {
 			r.K[i*n+j], r.K[j*n+i] = dot, dot
 		}
 	}
-	return true
 }
 
 // ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (91)).

@@ -3,6 +3,7 @@ package covary
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/bound"
@@ -15,6 +16,8 @@ import (
 type Shared struct {
 	rank   int
 	factor float64 // 1/sqrt(2(K-1)), rounded up
+	// forms says that rows keep their form over the boxes (form).
+	forms  bool
 	layers []sharedLayer
 }
 
@@ -27,7 +30,7 @@ type sharedLayer struct {
 // NewShared is of a posterior of KindSWAG or KindJoint, of dense layers. It is an error if numbers are so large
 // that products could overflow.
 func NewShared(post *posterior.Posterior) (*Shared, error) {
-	s := &Shared{rank: post.JointRank(), factor: 1}
+	s := &Shared{rank: post.JointRank(), factor: 1, forms: post.Joint() != nil}
 	if g := post.SWAG(); g != nil {
 		s.rank, s.factor = g.Rank, arith.Up(1/arith.Down(math.Sqrt(float64(2*(g.Rank-1)))))
 	}
@@ -73,8 +76,11 @@ type sharedRow struct {
 	*Shared
 	u, size, off, wide []float64
 	own                float64
-	terms              int
-	unknown            bool
+	// b are the coefficients of z in what varies, [n x rank], each off by at most e, and h the half-widths:
+	// up to mostForm of them.
+	b, e, h []float64
+	terms   int
+	unknown bool
 }
 
 // NewRow is a row that has met nothing.
@@ -85,7 +91,7 @@ func (s *Shared) NewRow() bound.SharedRow {
 // Clone is another row that has met the same.
 func (r *sharedRow) Clone() bound.SharedRow {
 	c := *r
-	for _, list := range []*[]float64{&c.u, &c.size, &c.off, &c.wide} {
+	for _, list := range []*[]float64{&c.u, &c.size, &c.off, &c.wide, &c.b, &c.e, &c.h} {
 		*list = append([]float64(nil), *list...)
 	}
 	return &c
@@ -131,6 +137,12 @@ func (r *sharedRow) Add(k int, lo, hi []float64, z bound.Fed) {
 		}
 		if half != 0 {
 			r.own += float64(math.Sqrt(float64(square*Grow(m))) * half)
+			if r.forms && len(r.h) <= mostForm {
+				r.h, r.b = append(r.h, half), append(r.b, b[j*m:(j+1)*m]...)
+				for _, off := range e[j*m : (j+1)*m] {
+					r.e = append(r.e, float64(off*g)+Tiny)
+				}
+			}
 		}
 	}
 	r.terms += n
@@ -143,9 +155,10 @@ func (r *sharedRow) Noise() (mean, variance float64) {
 		return math.Inf(1), math.Inf(1)
 	}
 	g := Grow(2*r.terms + r.rank)
-	turned, centre := 0.0, 0.0
+	turned, centre, wrong := 0.0, 0.0, make([]float64, r.rank)
 	for t := range r.u {
-		at := math.Abs(r.u[t]) + float64((float64(Unit(r.terms)*r.size[t])+r.off[t])*g) + Tiny
+		wrong[t] = float64((float64(Unit(r.terms)*r.size[t])+r.off[t])*g) + Tiny
+		at := math.Abs(r.u[t]) + wrong[t]
 		all := at + float64(r.wide[t]*g) + Tiny
 		centre += float64(at * at)
 		turned += float64(all * all)
@@ -155,8 +168,36 @@ func (r *sharedRow) Noise() (mean, variance float64) {
 		own = float64(r.own*g) + Tiny
 	}
 	root := arith.Up(arith.Up(math.Sqrt(float64(centre*g))) + own)
-	square := min(float64(turned*g), arith.Up(root*root))
+	square := min(float64(turned*g), arith.Up(root*root), r.form(float64(centre*g), wrong))
 	return float64(float64(own*r.factor)*arith.Sqrt2OverPiUp) * (1 + 0x1p-50), float64(square*r.factor) * r.factor * (1 + 0x1p-50)
+}
+
+// mostForm and workForm are up to how many numbers that vary, and products, the form of a row is made.
+const (
+	mostForm = 64
+	workForm = 1 << 20
+)
+
+// form is (92) of the row, centre being at least its variance at the middle, to which coefficients of z are off
+// by at most wrong; +Inf where it is too large to be made.
+func (r *sharedRow) form(centre float64, wrong []float64) float64 {
+	n, m := len(r.h), r.rank
+	if n == 0 || n > mostForm || n*n*m > workForm {
+		return math.Inf(1)
+	}
+	k := &Row{N: n, K: make([]float64, (n+1)*(n+1)), Delta: make([]float64, n+1)}
+	k.square(append(slices.Clone(r.b), make([]float64, m)...), append(slices.Clone(r.e), make([]float64, m)...), m)
+	first := 0.0
+	for j, h := range r.h {
+		sum, off := 0.0, 0.0
+		for t, u := range r.u {
+			v, e := r.b[j*m+t], r.e[j*m+t]
+			sum += float64(v * u)
+			off += float64(math.Abs(v)*(wrong[t]+float64(Unit(m)*math.Abs(u)))) + float64(e*(math.Abs(u)+wrong[t]))
+		}
+		first += float64((math.Abs(sum) + float64(off*Grow(m))) * h)
+	}
+	return LargestUp(centre, float64(first*Grow(n+m))+Tiny, k.OverBoxUp(r.h))
 }
 
 // Unit bounds what the shared noise does to output i of layer k alone, and the variance of
@@ -185,7 +226,7 @@ func (s *Shared) without(k int) *Shared {
 	for o := range l.out {
 		clear(l.p[(o*(l.in+1)+l.in)*s.rank : (o+1)*(l.in+1)*s.rank])
 	}
-	return &Shared{rank: s.rank, factor: s.factor, layers: []sharedLayer{l}}
+	return &Shared{rank: s.rank, factor: s.factor, forms: s.forms, layers: []sharedLayer{l}}
 }
 
 // boxOf are middles and half-widths of what feeds a layer.
