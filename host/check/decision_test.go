@@ -54,6 +54,9 @@ func decisionJobs() map[string]*certify.Job {
 			full := *tanh
 			full.Posterior.Path = testFile("correlated-2-8-3.npz")
 			jobs[of+"a covariance"] = &full
+			probit := full
+			probit.Method.Predictive = certify.PredictiveProbit
+			jobs[of+"probit"] = &probit
 		}
 		zero := samples
 		zero.Tasks.Points.Property = "argmax_is:0"

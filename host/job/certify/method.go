@@ -39,6 +39,9 @@ type Method struct {
 	// it abstains. Then Action says which action the question is about: ActionTaken at the centre of T, if
 	// it is empty, or ActionLabel, the best one for the class.
 	Costs, Reject, Action string
+	// Predictive is PredictiveProbit for the probit rule of a last layer that alone is random, in the place
+	// of the average, PredictiveAverage, which it is if it is empty.
+	Predictive string
 	// Mean bounds, beside P_safe, the mean of each output over the posterior.
 	Mean bool
 	// Noise is the standard deviation of the noise of the data, which Mean adds to that of the outputs.
@@ -84,11 +87,25 @@ const (
 	ActionLabel = "label"
 )
 
+// What the predictive of a decision is.
+const (
+	PredictiveAverage = "average"
+	PredictiveProbit  = "probit"
+)
+
 // costs are Costs without spaces, as records have them.
 func (m *Method) costs() string { return strings.Join(strings.Fields(m.Costs), "") }
 
 // rule is how the predictive decides between so many classes.
 func (m *Method) rule(classes int) (rule decide.Rule, err error) {
+	switch rule.Probit = m.Predictive == PredictiveProbit; {
+	case m.Predictive != "" && m.Predictive != PredictiveAverage && !rule.Probit:
+		return rule, fmt.Errorf("--predictive %.40q is neither %s nor %s", m.Predictive, PredictiveAverage, PredictiveProbit)
+	case m.Predictive != "" && !m.Decision:
+		return rule, errors.New("--predictive is for --target decision: add it, or leave --predictive out")
+	case rule.Probit && (m.Costs != "" || m.Reject != "" || m.Action != ""):
+		return rule, errors.New("--costs, --reject and --action are for --predictive average: the probit rule decides for a class here")
+	}
 	switch {
 	case m.Costs == "" && m.Reject == "" && m.Action == "":
 		return rule, nil
@@ -212,6 +229,11 @@ func (r *ready) decides() (err error) {
 	}
 	if err := prove.Decides(r.post); err != nil {
 		return fmt.Errorf("%s: --target decision: %w", r.Posterior.Path, err)
+	}
+	if r.cfg.Rule.Probit {
+		if err := prove.DecidesByProbit(r.post); err != nil {
+			return fmt.Errorf("%s: --predictive probit: %w", r.Posterior.Path, err)
+		}
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type decider struct {
 	known map[*cell]*shown
 	// priced are the tasks that are about an action, by their tasks.
 	priced map[*property.Task]*decide.Priced
+	// probit says that the predictive is that of the probit rule.
+	probit bool
 }
 
 // shown is what is proved of the class of a cell's task on that cell.
@@ -55,7 +57,7 @@ func nothingShown(rows int) *shown {
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
 func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
-	d := &decider{method: method{e: e}, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
+	d := &decider{method: method{e: e}, probit: rule.Probit, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
 	if rule.Costs != nil {
 		tasks = slices.Clone(tasks)
 		for i, t := range tasks {
@@ -139,6 +141,9 @@ func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 // judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
 // with sharper bounds where none decides.
 func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
+	if d.probit {
+		return d.decideByProbit(ctx, cells)
+	}
 	if d.second = false; d.e.OnTop() != nil {
 		if err := d.decideOnTop(ctx, cells); err != nil {
 			return err
@@ -219,6 +224,23 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
 		}
 		found := d.shown(c, laws, tails, 0)
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
+	})
+}
+
+// decideByProbit bounds the decision by the probit rule on cells, where the last layer alone is random: its
+// logits are numbers at each x, and so are their differences.
+func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
+	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		var laws []*measure.MarginLaw
+		for _, least := range d.e.OnTop().ProbitMargins(c.task.Label, known) {
+			laws = append(laws, measure.NewMarginLaw(least, nil))
+		}
+		found := &shown{measure.PredictiveOf(laws, 0), 0} // the networks have no part in it
 		return func() {
 			if found.LeastGap() > d.known[c].LeastGap() {
 				d.known[c], c.tau = found, 0
