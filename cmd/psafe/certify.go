@@ -62,7 +62,7 @@ type certifyFlags struct {
 	noTiming  bool
 	strict    bool
 	target    string
-	rule      struct{ costs, reject, action string }
+	rule      struct{ costs, reject, action, link string }
 	noise     string
 	recheck   float64
 	require   string
@@ -114,6 +114,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 
 func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
 	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
+	f.StringVar(&c.rule.link, "link", certify.LinkAverage, "with --target decision: what is deployed, average (of the networks' softmax) or probit (last-layer Laplace by laplace-torch's link_approx=\"probit\")")
 	f.StringVar(&c.rule.costs, "costs", "", "with --target decision: the action of least expected cost is taken; costs of each action for each class, such as \"0,1;10,0\"")
 	f.StringVar(&c.rule.reject, "reject", "", "with --target decision: a class is taken if its probability is above this, such as 0.9, else it abstains")
 	f.StringVar(&c.rule.action, "action", "", "with --costs or --reject, which action is to be taken everywhere on T: taken (the one at the centre, default) or label (the best for the class)")
@@ -151,6 +152,10 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if !slices.Contains(certify.TargetWords(), c.target) {
 		return nil, fmt.Errorf("--target %w", didYouMean(fmt.Errorf("%.40q is none of %s", c.target, strings.Join(certify.TargetWords(), ", ")), c.target, certify.TargetWords()))
 	}
+	link := ""
+	if f.Changed("link") {
+		link = c.rule.link
+	}
 	return &certify.Job{
 		Posterior: post,
 		Tasks:     tasks,
@@ -160,7 +165,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,
-			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise,
+			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise, Link: link,
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,

@@ -139,7 +139,7 @@ func (q *question) decided(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	of := &asked{task: q.task}
+	of := &asked{task: q.task, probit: q.asked().has("--predictive")}
 	if costs != nil {
 		if of, err = q.priced(costs, proof); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *de
 	if err != nil {
 		return err
 	}
-	of := &asked{task: new(*q.task)}
+	of := &asked{task: new(*q.task), probit: q.asked().has("--predictive")}
 	if costs != nil {
 		of, err = pricedTask(q.task, costs, rival, proof.WitnessReference)
 	} else {

@@ -57,6 +57,9 @@ func decisionJobs() map[string]*certify.Job {
 			dropped, swag := full, full
 			dropped.Posterior.Path, swag.Posterior.Path = testFile("dropout-2-8-3.npz"), testFile("swag-2-8-3.npz")
 			jobs[of+"dropout"], jobs[of+"swag"] = &dropped, &swag
+			probit := full
+			probit.Method.Link = certify.LinkProbit
+			jobs[of+"probit"] = &probit
 		}
 		zero := samples
 		zero.Tasks.Points.Property = "argmax_is:0"

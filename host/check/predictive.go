@@ -56,6 +56,8 @@ type asked struct {
 	priced *priced
 	// ball is what the one cell is cut to, nil if it is not.
 	ball *property.Ball
+	// probit says that the predictive is that of the probit rule.
+	probit bool
 }
 
 // unknown is what is known of everything, sure the best that can be.
@@ -82,6 +84,9 @@ type predictor func(ctx context.Context, of *asked, cells []property.Box, taus [
 
 // predictor is that of the posterior.
 func (q *question) predictor(proof *decisionProof) (predictor, error) {
+	if q.asked().has("--predictive") && (q.post.Networks() != nil || q.post.OnTop() != nil) {
+		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random")
+	}
 	if set := q.post.Networks(); set != nil {
 		if proof.Tau != nil || proof.WitnessTau != 0 {
 			return nil, errors.New("decision: a finite posterior has no tau")
@@ -107,11 +112,16 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("decision: %w", err)
+	case of.probit && (n.top == nil || slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 })):
+		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random, and has no tau")
 	case n.deviations == nil && n.masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
 		return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 	}
 	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
-		if n.masks != nil {
+		switch {
+		case of.probit:
+			return n.newTopPass(cells[c], try).probit(of.task.Label), nil
+		case n.masks != nil:
 			return n.newMaskPass(cells[c], taus[c], try).predictive(of), nil
 		}
 		is := of.unknown()

@@ -26,10 +26,23 @@ func Decides(p *posterior.Posterior) error {
 	return nil
 }
 
+// DecidesByProbit says in one line why the probit rule cannot be bounded; nil if it can.
+func DecidesByProbit(p *posterior.Posterior) error {
+	if p.Networks() != nil || p.OnTop() != nil {
+		return fmt.Errorf("the probit rule is that of networks of which the last layer alone is random; this is %s", p.Describe())
+	}
+	return nil
+}
+
 // decisions bounds the decision of each result's task.
 func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
 	if err := Decides(e.Posterior); err != nil {
 		return err
+	}
+	if cfg.Rule.Probit {
+		if err := DecidesByProbit(e.Posterior); err != nil {
+			return err
+		}
 	}
 	var tasks []*property.Task
 	for _, r := range results {

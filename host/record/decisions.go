@@ -28,7 +28,9 @@ type Decisions struct {
 	// no other class than that of the label has as much anywhere, Taken those where that class is taken
 	// everywhere: elsewhere the safe decision may be to abstain.
 	Actions, Rejecting, NoOther, Taken int
-	lower                              Sum
+	// Probit counts those by the probit rule, which is no average over the posterior.
+	Probit int
+	lower  Sum
 
 	// of is the question of the first, but for the input and its class; mixed says that there were others,
 	// again that an input was there twice or that there were too many.
@@ -58,7 +60,7 @@ const mostInputs = 1 << 20
 var hashSeed = maphash.MakeSeed()
 
 // ruleFlags are the flags that say how the predictive decides.
-var ruleFlags = []string{"--costs", "--reject", "--action"}
+var ruleFlags = []string{"--predictive", "--costs", "--reject", "--action"}
 
 // rule are their values in a record.
 func (r *Record) rule() map[string]string {
@@ -72,6 +74,9 @@ func (r *Record) rule() map[string]string {
 	return of
 }
 
+// ByProbit says that the decision of a record is that of the probit rule.
+func (r *Record) ByProbit() bool { return r.flag("--predictive") == "probit" }
+
 // Add takes in a record.
 func (d *Decisions) Add(r *Record) {
 	if r.Decision == nil {
@@ -80,6 +85,9 @@ func (d *Decisions) Add(r *Record) {
 	d.N++
 	if r.Decision.Action != nil {
 		d.Actions++
+	}
+	if r.ByProbit() {
+		d.Probit++
 	}
 	if threshold, err := property.NewExact(r.rule()["--reject"]); err == nil {
 		d.Rejecting++
@@ -150,7 +158,15 @@ func (d *Decisions) Words() string {
 		return ""
 	}
 	return fmt.Sprintf("decision of the posterior predictive: of %d, %d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; the vote is proved for %d",
-		d.N, d.Safe, d.Unsafe, d.Unknown(), FormatDown(d.MeanLower(), 4), d.Vote) + d.noOther()
+		d.N, d.Safe, d.Unsafe, d.Unknown(), FormatDown(d.MeanLower(), 4), d.Vote) + d.noOther() + d.ProbitWords()
+}
+
+// ProbitWords say of how many the predictive is that of the probit rule, empty if of none.
+func (d *Decisions) ProbitWords() string {
+	if d.Probit == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the predictive of %d is the probit approximation, no average over the posterior", d.Probit)
 }
 
 // noOther says of how many no other class has the probability from which on classes are taken.

@@ -39,6 +39,9 @@ type Method struct {
 	// it abstains. Then Action says which action the question is about: ActionTaken at the centre of T, if
 	// it is empty, or ActionLabel, the best one for the class.
 	Costs, Reject, Action string
+	// Link is LinkProbit for the probit rule of a last layer that alone is random, in the place
+	// of the average, LinkAverage, which it is if it is empty.
+	Link string
 	// Mean bounds, beside P_safe, the mean of each output over the posterior.
 	Mean bool
 	// Noise is the standard deviation of the noise of the data, which Mean adds to that of the outputs.
@@ -84,11 +87,25 @@ const (
 	ActionLabel = "label"
 )
 
+// What the predictive of a decision is.
+const (
+	LinkAverage = "average"
+	LinkProbit  = "probit"
+)
+
 // costs are Costs without spaces, as records have them.
 func (m *Method) costs() string { return strings.Join(strings.Fields(m.Costs), "") }
 
 // rule is how the predictive decides between so many classes.
 func (m *Method) rule(classes int) (rule decide.Rule, err error) {
+	switch rule.Probit = m.Link == LinkProbit; {
+	case m.Link != "" && m.Link != LinkAverage && !rule.Probit:
+		return rule, fmt.Errorf("--link %.40q is neither %s nor %s", m.Link, LinkAverage, LinkProbit)
+	case m.Link != "" && !m.Decision:
+		return rule, errors.New("--link is for --target decision: add it, or leave --link out")
+	case rule.Probit && (m.Costs != "" || m.Reject != "" || m.Action != ""):
+		return rule, errors.New("--costs, --reject and --action are for --link average: the probit rule decides for a class here")
+	}
 	switch {
 	case m.Costs == "" && m.Reject == "" && m.Action == "":
 		return rule, nil
@@ -212,6 +229,11 @@ func (r *ready) decides() (err error) {
 	}
 	if err := prove.Decides(r.post); err != nil {
 		return fmt.Errorf("%s: --target decision: %w", r.Posterior.Path, err)
+	}
+	if r.cfg.Rule.Probit {
+		if err := prove.DecidesByProbit(r.post); err != nil {
+			return fmt.Errorf("%s: --link probit: %w", r.Posterior.Path, err)
+		}
 	}
 	return nil
 }

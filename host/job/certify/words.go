@@ -62,6 +62,9 @@ func (m *Method) numbers() list {
 	if m.Mean {
 		l.add("target", TargetMean)
 	}
+	if m.Link == LinkProbit {
+		l.add("link", LinkProbit)
+	}
 	l.add("costs", m.costs())
 	l.add("reject", m.Reject)
 	l.add("action", m.Action)

@@ -34,6 +34,8 @@ type decider struct {
 	known map[*cell]*shown
 	// priced are the tasks that are about an action, by their tasks.
 	priced map[*property.Task]*decide.Priced
+	// probit says that the predictive is that of the probit rule.
+	probit bool
 }
 
 // shown is what is proved of the class of a cell's task on that cell.
@@ -58,7 +60,7 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, 
 	if err := e.PrepareNoise(); err != nil {
 		return nil, err
 	}
-	d := &decider{method: method{e: e}, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
+	d := &decider{method: method{e: e}, probit: rule.Probit, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
 	if rule.Costs != nil {
 		tasks = slices.Clone(tasks)
 		for i, t := range tasks {
@@ -142,6 +144,9 @@ func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 // judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
 // with sharper bounds where none decides.
 func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
+	if d.probit {
+		return d.decideByProbit(ctx, cells)
+	}
 	if d.second = false; d.e.Masked() != nil {
 		return d.decideMasked(ctx, cells)
 	}
@@ -225,6 +230,23 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
 		}
 		found := d.shown(c, laws, tails, 0)
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
+	})
+}
+
+// decideByProbit bounds the decision by the probit rule on cells, where the last layer alone is random: its
+// logits are numbers at each x, and so are their differences.
+func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
+	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		var laws []*measure.MarginLaw
+		for _, least := range d.e.OnTop().ProbitMargins(c.task.Label, known) {
+			laws = append(laws, measure.NewMarginLaw(least, nil))
+		}
+		found := &shown{measure.PredictiveOf(laws, 0), 0} // the networks have no part in it
 		return func() {
 			if found.LeastGap() > d.known[c].LeastGap() {
 				d.known[c], c.tau = found, 0

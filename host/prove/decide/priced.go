@@ -17,6 +17,9 @@ import (
 type Rule struct {
 	Costs   *property.Costs
 	ByLabel bool
+	// Probit has the class of the largest logit by the probit rule (docs/decisions.md, section 11) in the
+	// place of that of the average; there are no costs then.
+	Probit bool
 }
 
 // Priced is a task about an action: that it is the cheapest everywhere on T (docs/decisions.md, section 9).

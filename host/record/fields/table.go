@@ -25,8 +25,7 @@ var Table = []Field{
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
 	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
-		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, `--noise`, " +
-		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
+		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--predictive`, `--costs`, `--reject`, `--action`, `--noise`, `--most`, `--step`, `--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
 	{Name: "radius_end", Type: "string, omitted", Class: Question, Asked: true, Doc: "of radii that were [looked for](#radius): `certified`, the largest `eps` at which what was wanted was certified, or `refuted`, the smallest at which it was refuted. `eps` is what came out then, and no part of `id`. Where nothing was certified it is 0, where nothing was refuted the largest that was looked at"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases`, `chernoff` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +

@@ -114,9 +114,13 @@ func decisionsOf(result *summary.Result) []string {
 		}
 		return []string{text}
 	}
+	probit := ""
+	if d.Probit > 0 {
+		probit = fmt.Sprintf(" Of %s of them the predictive is the probit approximation, no average over the posterior.", grouped(d.Probit))
+	}
 	return []string{fmt.Sprintf("What the average of the networks decides is a question of its own: for %s of %s records it is proved to be the class everywhere, for %s to be another one somewhere; "+
 		"for %s more than half of the networks are proved to vote for the class. The class has a probability of at least %s on average.",
-		grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe), grouped(d.Vote), record.FormatDown(d.MeanLower, 4))}
+		grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe), grouped(d.Vote), record.FormatDown(d.MeanLower, 4)) + probit}
 }
 
 // drawnOf, which begins with decisions, are the statistical intervals in a line each, for the overview.

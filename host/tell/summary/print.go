@@ -95,6 +95,9 @@ func (p *printer) facts() {
 	if d := r.Decisions; d != nil {
 		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
+		if d.Probit > 0 {
+			p.fact("", "the predictive of %d of them is the probit approximation, no average over the posterior", d.Probit)
+		}
 		if d.NoOther != nil {
 			p.fact("threshold", "the class of the label is taken everywhere for %d, and no other class anywhere for %d", *d.Taken, *d.NoOther)
 		}

@@ -116,7 +116,9 @@ type Decisions struct {
 	// Actions are decisions by costs, of which the verdicts are about actions; NoOther are those with a
 	// threshold where no other class than that of the label is taken anywhere, Taken those where that
 	// class is taken everywhere.
-	Actions int  `json:"by_costs,omitempty"`
+	Actions int `json:"by_costs,omitempty"`
+	// Probit are those of which the predictive is the probit approximation.
+	Probit  int  `json:"by_probit,omitempty"`
 	NoOther *int `json:"no_other,omitempty"`
 	Taken   *int `json:"class_taken,omitempty"`
 
@@ -170,7 +172,7 @@ func (b *bounds) means() Means {
 		m.OutputMeans = new(b.outputs)
 	}
 	if d := &b.decisions; d.N > 0 {
-		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, nil, nil, nil}
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, d.Probit, nil, nil, nil}
 		if d.Rejecting > 0 {
 			m.Decisions.NoOther, m.Decisions.Taken = new(d.NoOther), new(d.Taken)
 		}
