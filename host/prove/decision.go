@@ -48,5 +48,34 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 		d.Vote = max(d.Vote, r.Lower())
 		r.Decision, r.Proof.Decision = d, &d.Proof
 	}
-	return nil
+	return decideConfined(ctx, e, cfg, results)
+}
+
+// confinedMargin is what all margins are proved to be at least for all networks whose noise is confined: as good
+// as 0 where margins are some units, and enough for a decision to follow.
+const confinedMargin = 1.0 / 64
+
+// decideConfined decides by phases what is not decided, where P_safe was proved by them: on the event that noise
+// is confined all margins are above 0 then, for all of T, and it is asked whether they are above confinedMargin
+// (docs/decisions.md (101)).
+func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
+	var tasks []property.Task
+	var of []*claim.Decision
+	for _, r := range results {
+		if r.Proof.Phases != nil && cfg.Rule.Costs == nil && r.Decision.Verdict() == claim.DecisionUnknown {
+			task := *r.Task
+			task.S = claim.AheadBy(task.S, confinedMargin)
+			tasks, of = append(tasks, task), append(of, r.Decision)
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	found, err := byConfinement(ctx, e, cfg, tasks)
+	for i, r := range found {
+		if r.Proof.Phases != nil {
+			of[i].Confined(r, confinedMargin)
+		}
+	}
+	return err
 }
