@@ -9,6 +9,8 @@ import (
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -74,8 +76,17 @@ func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results [
 	found, err := byConfinement(ctx, e, cfg, tasks)
 	for i, r := range found {
 		if r.Proof.Phases != nil {
-			of[i].Confined(r, confinedMargin)
+			confined(of[i], r, confinedMargin)
 		}
 	}
 	return err
+}
+
+// confined takes in a bound of the probability that all margins are so large on all of T, as phases prove it.
+func confined(d *claim.Decision, r *claim.Result, margin float64) {
+	p := measure.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
+	d.Lower = max(d.Lower, slack.ChanceDown(p.LowerDown))
+	d.RivalUpper = min(d.RivalUpper, slack.ChanceUp(p.MostRival()))
+	d.Gap, d.Vote = max(d.Gap, slack.ChanceDown(p.LeastGap())), max(d.Vote, slack.ChanceDown(r.Lower()))
+	d.Proof.Margin, d.Proof.PhasesTau, d.Proof.Phases = margin, r.Tau, r.Proof.Phases
 }

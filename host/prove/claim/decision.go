@@ -4,9 +4,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
-	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -57,15 +55,6 @@ func AheadBy(s property.Safe, margin float64) property.Safe {
 		s.Rows[r].D, s.Rows[r].DHi = arith.SumDown(s.Rows[r].D, -margin), arith.SumUp(s.Rows[r].DHi, -margin)
 	}
 	return s
-}
-
-// Confined takes in a bound of the probability that all margins are so large on all of T, as phases prove it.
-func (d *Decision) Confined(r *Result, margin float64) {
-	p := measure.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
-	d.Lower = max(d.Lower, slack.ChanceDown(p.LowerDown))
-	d.RivalUpper = min(d.RivalUpper, slack.ChanceUp(p.MostRival()))
-	d.Gap, d.Vote = max(d.Gap, slack.ChanceDown(p.LeastGap())), max(d.Vote, slack.ChanceDown(r.Lower()))
-	d.Proof.Margin, d.Proof.PhasesTau, d.Proof.Phases = margin, r.Tau, r.Proof.Phases
 }
 
 // Verdicts of a decision.
