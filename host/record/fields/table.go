@@ -145,7 +145,7 @@ var Table = []Field{
 		"safe on the boxes of T, or undecided"},
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`), chernoff (with `tau` and `rows`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
-		"`witness_tau`; no taus of a finite posterior. With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
+		"`witness_tau`; no taus of a finite posterior. With `margin`, `phases_tau` and `phases` all margins were proved to be at least that, for all networks whose noise is confined ([decisions.md](decisions.md#12-through-phases)). With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "the first 16 hexadecimal digits of the SHA-256 of the line before `,\"checksum\"`"},
 }
