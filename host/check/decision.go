@@ -2,9 +2,13 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -34,6 +38,10 @@ type decisionProof struct {
 
 	Reference        *int `json:"reference,omitempty"`
 	WitnessReference *int `json:"witness_reference,omitempty"`
+
+	Margin    float64         `json:"margin,omitempty"`
+	PhasesTau float64         `json:"phases_tau,omitempty"`
+	Phases    json.RawMessage `json:"phases,omitempty"`
 }
 
 // decision is the field decision of a proof.
@@ -103,6 +111,8 @@ func (r *record) consistentDecision() error {
 		return errors.New("decision: rival_gap is there without a witness and a rival in the proof, or these without rival_gap")
 	case (proof.Reference != nil) != (d.Action != nil) || (proof.WitnessReference != nil) != (d.Action != nil && d.RivalGap != nil):
 		return errors.New("decision: the proof has classes of reference without an action, or lacks them")
+	case (proof.Phases != nil) != (proof.Margin != 0) || (proof.Phases != nil) != (proof.PhasesTau != 0) || proof.Margin < 0 || proof.Phases != nil && d.Action != nil:
+		return errors.New("decision: the proof has phases without a margin above 0 and a tau, or one of these without phases, or with an action")
 	case d.RivalGap != nil && !(d.RivalGap.Cmp(zero) > 0):
 		return fmt.Errorf("decision: rival_gap is %v, which claims nothing", d.RivalGap)
 	}
@@ -139,7 +149,7 @@ func (q *question) decided(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	of := &asked{task: q.task, probit: q.asked().has("--predictive")}
+	of := &asked{task: q.task, probit: q.asked().has("--link")}
 	if costs != nil {
 		if of, err = q.priced(costs, proof); err != nil {
 			return err
@@ -148,10 +158,23 @@ func (q *question) decided(ctx context.Context) error {
 	if len(cells) == 1 && q.post.RequireIndependent() == nil { // parts of the box around a ball are bounded as boxes
 		of.ball = q.task.Ball
 	}
-	all, err := bound(ctx, of, cells, proof.Tau, enough)
+	confined, err := q.confined(ctx, proof)
 	if err != nil {
 		return err
 	}
+	with := func(p *predictive) *predictive {
+		if confined == nil {
+			return p
+		}
+		both := &predictive{p.lower, p.vote, slices.Clone(p.rivals), slices.Clone(p.gaps)}
+		both.better(confined)
+		return both
+	}
+	all, err := bound(ctx, of, cells, proof.Tau, func(p *predictive) bool { return enough(with(p)) })
+	if err != nil {
+		return err
+	}
+	all = with(all)
 	if cells != nil && !enough(all) {
 		return fmt.Errorf("decision: lower %v, rival_upper %v, gap %v, vote %v; proved are %v, %v, %v, %v",
 			d.Lower, d.RivalUpper, d.Gap, d.Vote, all.lower, all.mostRival(), all.leastGap(), all.vote)
@@ -160,6 +183,47 @@ func (q *question) decided(ctx context.Context) error {
 		return nil
 	}
 	return q.refuted(ctx, costs, proof, bound)
+}
+
+// confined is what follows from margins that are all at least that of the proof, for all networks whose noise is
+// confined; nil without phases.
+func (q *question) confined(ctx context.Context, proof *decisionProof) (*predictive, error) {
+	if proof.Phases == nil {
+		return nil, nil
+	}
+	if q.task.Ball != nil || q.asked().has("--link") {
+		return nil, errors.New("decision: phases: they decide on boxes, for the average of the networks; certify claims nothing else")
+	}
+	task, of := *q.task, *q.record
+	task.S.Rows = slices.Clone(task.S.Rows)
+	for r := range task.S.Rows {
+		task.S.Rows[r].D = arith.SumDown(task.S.Rows[r].D, -proof.Margin)
+	}
+	of.Tau, of.Proof.Tau, of.Proof.Phases = proof.PhasesTau, []float64{proof.PhasesTau}, proof.Phases
+	of.Cells, of.Proof.Cells = 0, nil
+	ahead := *q
+	ahead.record, ahead.task = &of, &task
+	if err := q.post.RequireIndependent(); err != nil {
+		return nil, fmt.Errorf("decision: phases: %w", err)
+	}
+	chance, err := byPhases(ctx, &ahead)
+	if err != nil {
+		return nil, fmt.Errorf("decision: margin %v: %w", proof.Margin, err)
+	}
+	p, _ := chance.value().Float64()
+	return aheadPredictive(max(0, arith.Down(p)), proof.Margin, len(task.S.Rows)), nil
+}
+
+// aheadPredictive is what follows if all margins are at least t > 0 with a probability of at least p.
+func aheadPredictive(p, t float64, rivals int) *predictive {
+	is := unknownPredictive(rivals)
+	s, rest := softmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))
+	is.lower, is.vote = arith.ProductDown(s, p), p
+	for k := range is.gaps {
+		is.rivals[k] = min(1, arith.SumUp(rest, curves.SigmoidUp(-t)))
+		is.gaps[k] = max(-1, arith.SumDown(arith.ProductDown(gapDown(s, t), p), -rest))
+	}
+	return is
 }
 
 // priced is the task about the action of the record.
@@ -185,7 +249,7 @@ func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *de
 	if err != nil {
 		return err
 	}
-	of := &asked{task: new(*q.task), probit: q.asked().has("--predictive")}
+	of := &asked{task: new(*q.task), probit: q.asked().has("--link")}
 	if costs != nil {
 		of, err = pricedTask(q.task, costs, rival, proof.WitnessReference)
 	} else {

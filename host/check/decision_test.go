@@ -36,6 +36,11 @@ func decisionJobs() map[string]*certify.Job {
 			other.Tasks.Points.Label = "3"
 			jobs[of+"glyphs, another class"] = other
 		}
+		if i == 0 {
+			confined := images("glyphs-64-32-10.npz", 7, "0.028", certify.Method{By: new(prove.Phases), Decision: true, NoUpper: true}, p)
+			confined.Tasks.Points.Index = new("6:7")
+			jobs[of+"phases"] = confined
+		}
 		few := clbp
 		few.Cells = new(8)
 		tanh := file("tiny-2-3-2-tanh.npz", "", few, p)
@@ -88,6 +93,11 @@ func TestCheckDecision(t *testing.T) {
 			rng.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
 			if !testscale.Deep(t) && (strings.Contains(name, "glyphs") || strings.Contains(name, "dropout") || strings.Contains(name, "swag")) {
 				names = names[:1]
+			}
+			if strings.Contains(name, "phases") {
+				if names = []string{"margin", "phases_tau", "gap", "vote"}; bad["margin"] == nil {
+					t.Errorf("%s: no margin in %s", name, line)
+				}
 			}
 			for _, what := range names {
 				bad := bad[what]
@@ -147,6 +157,8 @@ func forgedDecisions(t *testing.T, rng *rand.Rand, line []byte) map[string][]byt
 		k, _ := strconv.Atoi(old)
 		return fmt.Sprint((k + 1) % 2)
 	}
+	add("margin", `"margin":([0-9.]*),"phases_tau"`, func(string) string { return "3" })
+	add("phases_tau", `"phases_tau":([^,]*)`, func(string) string { return "1e-30" })
 	add("rival", `"rival":([0-9]*)`, next)
 	add("action", `"action":([0-9]*)`, next)
 	add("no action", `"decision":\{[^}]*(,"action":[0-9]*)`, func(string) string { return "" })

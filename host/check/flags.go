@@ -24,7 +24,7 @@ const (
 // flagWords are the flags that a record may list, in their order; of those in bareFlags no value
 // follows.
 var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--predictive", "--costs", "--reject", "--action", "--noise",
+	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--link", "--costs", "--reject", "--action", "--noise",
 		"--most", "--step", "--label-column", "--precision", "--time-limit", "--require"}
 	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
@@ -113,7 +113,7 @@ func (r *record) consistentFlags() error {
 		{f.has("--costs") && f.has("--reject") || f.has("--action") && f["--action"] != "taken" && f["--action"] != "label", "the costs are there twice, or the action is none"},
 		{(f.has("--costs") || f.has("--reject")) != (r.Decision != nil && r.Decision.Action != nil), "they and the record do not agree on an action"},
 		{f.has("--action") && !f.has("--costs") && !f.has("--reject"), "there is an action without costs"},
-		{f.has("--predictive") && (f["--predictive"] != "probit" || f["--target"] != "decision" || f.has("--costs") || f.has("--reject")), "the predictive is none, or not for what was asked"},
+		{f.has("--link") && (f["--link"] != "probit" || f["--target"] != "decision" || f.has("--costs") || f.has("--reject")), "the link is none, or not for what was asked"},
 		{f.has("--noise") && f["--target"] != "mean", "there is noise without means"},
 		{r.OutputMean != nil && f.has("--noise") != (r.OutputMean.TotalSDLower != nil), "they and the record do not agree on noise"},
 		{r.OutputMean != nil && f["--target"] != "mean", "they do not ask for means"},

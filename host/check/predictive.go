@@ -84,7 +84,7 @@ type predictor func(ctx context.Context, of *asked, cells []property.Box, taus [
 
 // predictor is that of the posterior.
 func (q *question) predictor(proof *decisionProof) (predictor, error) {
-	if q.asked().has("--predictive") && (q.post.Networks() != nil || q.post.OnTop() != nil) {
+	if q.asked().has("--link") && (q.post.Networks() != nil || q.post.OnTop() != nil) {
 		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random")
 	}
 	if set := q.post.Networks(); set != nil {

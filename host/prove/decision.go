@@ -9,6 +9,8 @@ import (
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -61,5 +63,47 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 		d.Vote = max(d.Vote, r.Lower())
 		r.Decision, r.Proof.Decision = d, &d.Proof
 	}
-	return nil
+	return decideConfined(ctx, e, cfg, results)
+}
+
+// confinedMargin is what all margins are proved to be at least for all networks whose noise is confined: as good
+// as 0 where margins are some units, and enough for a decision to follow.
+const confinedMargin = 1.0 / 64
+
+// decideConfined decides by phases what is not decided, where P_safe was proved by them: on the event that noise
+// is confined all margins are above 0 then, for all of T, and it is asked whether they are above confinedMargin
+// (docs/decisions.md (101)).
+func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
+	if cfg.Rule.Costs != nil || cfg.Rule.Probit { // (101) is about classes, and about averages
+		return nil
+	}
+	cfg.Cells = 1 // the proof of a decision names none for this
+	var tasks []property.Task
+	var of []*claim.Decision
+	for _, r := range results {
+		if r.Proof.Phases != nil && r.Task.Ball == nil && r.Decision.Verdict() == claim.DecisionUnknown {
+			task := *r.Task
+			task.S = claim.AheadBy(task.S, confinedMargin)
+			tasks, of = append(tasks, task), append(of, r.Decision)
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	found, err := byConfinement(ctx, e, cfg, tasks)
+	for i, r := range found {
+		if r.Proof.Phases != nil {
+			confined(of[i], r, confinedMargin)
+		}
+	}
+	return err
+}
+
+// confined takes in a bound of the probability that all margins are so large on all of T, as phases prove it.
+func confined(d *claim.Decision, r *claim.Result, margin float64) {
+	p := measure.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
+	d.Lower = max(d.Lower, slack.ChanceDown(p.LowerDown))
+	d.RivalUpper = min(d.RivalUpper, slack.ChanceUp(p.MostRival()))
+	d.Gap, d.Vote = max(d.Gap, slack.ChanceDown(p.LeastGap())), max(d.Vote, slack.ChanceDown(r.Lower()))
+	d.Proof.Margin, d.Proof.PhasesTau, d.Proof.Phases = margin, r.Tau, r.Proof.Phases
 }

@@ -354,3 +354,38 @@ func TestDecisionOfSets(t *testing.T) {
 		t.Errorf("decided are %v", decided)
 	}
 }
+
+// TestDecisionByPhases: where margins were proved for all networks whose noise is confined, no bound is beyond what
+// draws show, and some decisions are known that were not.
+func TestDecisionByPhases(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 70))
+	gained := 0
+	for n := range testscale.Cases(t, 100) {
+		sizes := [][]int{{3, 12, 8, 3}, {4, 10, 8, 2}, {3, 8, 8, 3}}[n%3]
+		post := provetest.Noisy(r, []float64{0.002, 0.005}[n%2], false, sizes...)
+		x := make([]float64, post.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		y := post.LogitsApprox(x)
+		task := property.Task{Index: n, Label: slices.Index(y, slices.Max(y))}
+		task.S = property.ArgmaxIs(task.Label, post.Outputs())
+		// At some radius it is phases that decide, if at any.
+		var d *claim.Decision
+		for eps := 0.05; d == nil || d.Proof.Phases == nil && d.Verdict() == claim.DecisionSafe; eps *= 1.2 {
+			task.T = []property.Box{provetest.BoxAround(x, eps)}
+			task.Inner = task.T
+			d = run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, prove.Config{Method: prove.Phases, Decision: true, Cells: 1}, task)[0].Decision
+		}
+		if d.Proof.Phases == nil {
+			continue
+		}
+		if gained++; d.Verdict() != claim.DecisionSafe || !(d.Vote > 0.99) {
+			t.Errorf("%d: %s, vote %v, with margins of %v", n, d.Verdict(), d.Vote, d.Proof.Margin)
+		}
+		againstDraws(t, fmt.Sprintf("%d, phases", n), post, &task, decide.Rule{}, d, gridOf(4, task.T[0]), 200)
+	}
+	if t.Logf("%d decisions by phases", gained); !testing.Short() && gained == 0 {
+		t.Error("phases decided nothing")
+	}
+}

@@ -60,7 +60,7 @@ const mostInputs = 1 << 20
 var hashSeed = maphash.MakeSeed()
 
 // ruleFlags are the flags that say how the predictive decides.
-var ruleFlags = []string{"--predictive", "--costs", "--reject", "--action"}
+var ruleFlags = []string{"--link", "--costs", "--reject", "--action"}
 
 // rule are their values in a record.
 func (r *Record) rule() map[string]string {
@@ -75,7 +75,7 @@ func (r *Record) rule() map[string]string {
 }
 
 // ByProbit says that the decision of a record is that of the probit rule.
-func (r *Record) ByProbit() bool { return r.flag("--predictive") == "probit" }
+func (r *Record) ByProbit() bool { return r.flag("--link") == "probit" }
 
 // Add takes in a record.
 func (d *Decisions) Add(r *Record) {

@@ -1,5 +1,13 @@
 package claim
 
+import (
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/prove/phases"
+	"psafe/host/read/property"
+)
+
 // Decision is what is proved of the class that the posterior predictive decides for,
 // argmax_k pi_k(x) with pi_k(x) = E_w softmax_k(f^w(x)), on all of T (docs/decisions.md). c is the
 // class of the task (property.Task.Label).
@@ -32,6 +40,21 @@ type DecisionProof struct {
 	// the witness; both are for costs.
 	Reference        *int `json:"reference,omitempty"`
 	WitnessReference *int `json:"witness_reference,omitempty"`
+	// Phases are, for each box of T, how it was proved that all margins are at least Margin > 0 for all networks
+	// whose noise is confined, but for the failure budget PhasesTau of each bound of it; then what follows
+	// counts too.
+	Margin    float64         `json:"margin,omitempty"`
+	PhasesTau float64         `json:"phases_tau,omitempty"`
+	Phases    []*phases.Proof `json:"phases,omitempty"`
+}
+
+// AheadBy is the set whose rows are so far above 0.
+func AheadBy(s property.Safe, margin float64) property.Safe {
+	s.Rows = slices.Clone(s.Rows)
+	for r := range s.Rows {
+		s.Rows[r].D, s.Rows[r].DHi = arith.SumDown(s.Rows[r].D, -margin), arith.SumUp(s.Rows[r].DHi, -margin)
+	}
+	return s
 }
 
 // Verdicts of a decision.

@@ -56,6 +56,26 @@ func PredictiveOf(laws []*MarginLaw, budget float64) *Predictive {
 	return p
 }
 
+// AheadPredictive are the bounds from a lower bound p of the probability that all margins of class c over so many
+// rivals are at least t > 0. With z the least softmax_c - softmax_k then,
+//
+//	pi_c - pi_k >= p z - (1 - p),   pi_k <= 1 - p + 1/(1 + e^t)                                 (101)
+func AheadPredictive(p, t float64, rivals int) *Predictive {
+	is := &Predictive{}
+	margins := make([]float64, rivals)
+	for k := range margins {
+		margins[k] = t
+	}
+	s := SoftmaxDown(margins)
+	rest := up(1 - p)
+	is.LowerDown = max(0, down(s*p))
+	for range margins {
+		is.RivalsUp = append(is.RivalsUp, min(1, up(rest+SigmoidUp(t))))
+		is.GapsDown = append(is.GapsDown, max(-1, down(down(SoftmaxGapDown(s, t)*p)-rest)))
+	}
+	return is
+}
+
 // levelsDown are bounds of pi_c and of all pi_c - pi_k by levels, the lowest first. On event A_i all
 // margins are at least t_k,i; it only grows as levels fall, and has probability p_i or more. With
 // softmax_c >= s_i and softmax_c - softmax_k >= z_i there,

@@ -199,3 +199,24 @@ func TestPredictiveOf(t *testing.T) {
 		t.Errorf("a far rival: %v, without it %v", q.LeastGap(), p.LeastGap())
 	}
 }
+
+// TestAheadPredictive: two networks, of which one is ahead by no more than said, and the other as far behind as can
+// be, are no worse than the bounds, and about as bad.
+func TestAheadPredictive(t *testing.T) {
+	for _, p := range []float64{0.6, 0.9, 1 - 1e-6} {
+		for _, ahead := range []float64{1.0 / 64, 1, 9} {
+			for rivals := 1; rivals < 4; rivals++ {
+				is := AheadPredictive(p, ahead, rivals)
+				s := 1 / (1 + float64(rivals)*math.Exp(-ahead)) // and each rival has s e^-ahead
+				near := func(what string, got, want float64) {
+					if got > want+1e-15 || got < want-1e-9 {
+						t.Errorf("%v, %v, %d: %s %v, the worst is %v", p, ahead, rivals, what, got, want)
+					}
+				}
+				near("lower", is.LowerDown, p*s)
+				near("gap", is.LeastGap(), max(-1, p*s*(1-math.Exp(-ahead))-(1-p)))
+				near("rival", -is.MostRival(), -min(1, 1-p+1/(1+math.Exp(ahead))))
+			}
+		}
+	}
+}

@@ -77,6 +77,12 @@ func PredictiveUp(p float64) float64 {
 // decisionKept is at least 0 for what is missing to certainty.
 func decisionKept(missing float64) float64 { return max(0, missing)*decisionShare + decisionMore }
 
+// ChanceDown and ChanceUp are what to claim of a number in [-1, 1] that follows from the probability of one event:
+// check's sigmoid has absolute errors.
+func ChanceDown(p float64) float64 { return math.Nextafter(p-decisionMore, math.Inf(-1)) }
+
+func ChanceUp(p float64) float64 { return min(1, math.Nextafter(p+decisionMore, math.Inf(1))) }
+
 // Mean is what to claim of a mean that is between two bounds: check has them from other roundings, and
 // of networks that were bounded by lines, from other lines.
 func Mean(lo, hi float64, byLines bool) (float64, float64) {

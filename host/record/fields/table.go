@@ -25,7 +25,7 @@ var Table = []Field{
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
 	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
-		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--predictive`, `--costs`, `--reject`, `--action`, `--noise`, `--most`, `--step`, `--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
+		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--link`, `--costs`, `--reject`, `--action`, `--noise`, `--most`, `--step`, `--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
 	{Name: "radius_end", Type: "string, omitted", Class: Question, Asked: true, Doc: "of radii that were [looked for](#radius): `certified`, the largest `eps` at which what was wanted was certified, or `refuted`, the smallest at which it was refuted. `eps` is what came out then, and no part of `id`. Where nothing was certified it is 0, where nothing was refuted the largest that was looked at"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases`, `chernoff` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
@@ -146,7 +146,7 @@ var Table = []Field{
 		"safe on the boxes of T, or undecided"},
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`), chernoff (with `tau` and `rows`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
-		"`witness_tau`; no taus of a finite posterior. With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
+		"`witness_tau`; no taus of a finite posterior. With `margin`, `phases_tau` and `phases` all margins were proved to be at least that, for all networks whose noise is confined ([decisions.md](decisions.md#13-through-phases)). With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "the first 16 hexadecimal digits of the SHA-256 of the line before `,\"checksum\"`"},
 }
