@@ -53,6 +53,16 @@ type SplitQuery struct {
 	Slope, Phase, Beta [][]float64
 	// WantRows asks for SplitAnswer.S.
 	WantRows bool
+	begun    begun
+}
+
+// begun is what a query has begun with last: the rows of a layer of by, without a mixture.
+type begun struct {
+	by           *Splits
+	layer        int
+	rows         []int
+	coefficients hostInterval
+	constants    []float64
 }
 
 // SplitAnswer is what a query is answered with.

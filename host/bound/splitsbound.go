@@ -87,6 +87,20 @@ func (s *Splits) mixed(theta []float64, c, r int, w, b, coefficients hostInterva
 	return prec.RoundLo(constant)
 }
 
+// startOf is hostRows, which an ascent asks for many times: of the same rows the answer is kept.
+func (s *Splits) startOf(q *SplitQuery) (coefficients hostInterval, constants []float64, err error) {
+	if q.Theta != nil {
+		return s.hostRows(q)
+	}
+	if b := &q.begun; b.by != s || b.layer != q.Layer || !slices.Equal(b.rows, q.Rows) {
+		if coefficients, constants, err = s.hostRows(q); err != nil {
+			return hostInterval{}, nil, err
+		}
+		*b = begun{s, q.Layer, slices.Clone(q.Rows), coefficients, constants}
+	}
+	return q.begun.coefficients, q.begun.constants, nil
+}
+
 // start are the rows of a query over what feeds its layer.
 func (s *Splits) start(q *SplitQuery) (*flight, error) {
 	p, r := s.pass, len(q.Rows)
@@ -100,7 +114,7 @@ func (s *Splits) start(q *SplitQuery) (*flight, error) {
 		p.release(u.unit)
 		return f, p.err
 	}
-	coefficients, constants, err := s.hostRows(q)
+	coefficients, constants, err := s.startOf(q)
 	if err != nil {
 		return nil, err
 	}

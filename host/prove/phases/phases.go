@@ -113,7 +113,7 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 }
 
 func newPhased(t *Task, net network.Network) *phased {
-	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, first: clausesFirst, most: columnsOf(net), layer: len(net) - 1}
+	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, first: clausesFirst, most: columnsOf(net), layer: len(net) - 1, trees: map[int][]*side{}}
 }
 
 // phased is a Task under way on one device.
@@ -132,6 +132,8 @@ type phased struct {
 	aimFrom float64
 	// layer is the one whose rows sub-problems are about.
 	layer int
+	// trees are those that hidden neurons have been bounded by, by layer, as far as they are to go on.
+	trees map[int][]*side
 	// from is what this is a part of, whose neurons range further; nil: of nothing.
 	from  *phased
 	tried int

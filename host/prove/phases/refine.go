@@ -22,7 +22,7 @@ const (
 	// longer.
 	clausesShare = 4
 	// refineRounds is how many steps of ascent a sub-problem of a hidden neuron gets.
-	refineRounds = 6
+	refineRounds = 3
 	// refineBatch is how many of them are cut at a time.
 	refineBatch = 64
 	// worthRefining is up to which share of the width of all triangles a pass has to leave for the
@@ -116,18 +116,18 @@ func (p *phased) refine(perSide int) error {
 // refineLayer is refine for hidden layer k.
 func (p *phased) refineLayer(k, perSide int) error {
 	q := *p
-	q.layer, q.open, q.proof = k, nil, nil
+	q.layer, q.open = k, nil
 	defer func() { p.tried, p.bounds = q.tried, q.bounds }()
 	for _, n := range p.open {
 		if n.layer < k && p.known.open(n.layer, n.unit) {
 			q.open = append(q.open, n)
 		}
 	}
-	sides := q.sides(k)
-	if len(q.open) == 0 || len(sides) == 0 {
+	if len(q.open) == 0 {
 		return nil
 	}
-	if err := q.raiseSides(sides); err != nil {
+	sides, err := q.sides(k)
+	if err != nil || len(sides) == 0 {
 		return err
 	}
 	for {
@@ -139,41 +139,50 @@ func (p *phased) refineLayer(k, perSide int) error {
 			return err
 		}
 	}
+	if p.trees[k] = nil; q.lowest() {
+		p.trees[k] = sides
+	}
 	return q.tightenSides(k, sides)
 }
 
-// sides are those of the open neurons of layer k.
-func (p *phased) sides(k int) (list []*side) {
+// lowest says that one layer alone has neurons that sub-problems can be cut at: the first, whose ranges are
+// what they are.
+func (p *phased) lowest() bool {
+	return !slices.ContainsFunc(p.open, func(n neuronAt) bool { return n.layer != p.open[0].layer })
+}
+
+// sides are those of the open neurons of layer k. Trees of the pass before go on where nothing is known
+// better now; elsewhere they would have been cut at others.
+func (p *phased) sides(k int) (list []*side, err error) {
 	n := p.net[k].Outputs()
+	var roots []*knot
 	for i := range n {
 		if !p.known.open(k, i) {
 			continue
 		}
 		for _, row := range []int{i, n + i} {
-			list = append(list, &side{row: row, leaves: []*knot{p.root([]int{row})}})
+			s := &side{row: row}
+			if at := slices.IndexFunc(p.trees[k], func(old *side) bool { return old.row == row }); at >= 0 {
+				s = p.trees[k][at]
+			} else {
+				s.leaves = []*knot{p.root([]int{row})}
+				roots = append(roots, s.leaves[0])
+			}
+			list = append(list, s)
 		}
 	}
-	return list
-}
-
-// raiseSides bounds sides without a cut.
-func (p *phased) raiseSides(sides []*side) error {
-	for chunk := range slices.Chunk(sides, p.most) {
+	for chunk := range slices.Chunk(roots, p.most) {
 		if p.stopped() {
-			return errStopped
+			return nil, errStopped
 		}
-		var roots []*knot
-		for _, s := range chunk {
-			roots = append(roots, s.leaves...)
-		}
-		if _, err := p.raise(roots, unitRounds); err != nil {
-			return err
-		}
-		for _, s := range chunk {
-			s.leaves = slices.DeleteFunc(s.leaves, func(k *knot) bool { return k.bound >= 0 })
+		if _, err := p.raise(chunk, unitRounds); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	for _, s := range list {
+		s.leaves = slices.DeleteFunc(s.leaves, func(k *knot) bool { return k.bound >= 0 })
+	}
+	return list, nil
 }
 
 // worst takes from every side the leaves whose bounds are least, a quarter of them, unless it has had its
