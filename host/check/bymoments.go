@@ -13,12 +13,26 @@ import (
 
 // What records say that exact moments show (docs/chernoff.md).
 
-// chernoffProof is what a record says of the rows of S on one box of T.
+// chernoffProof is what a record says of the rows of S on one box of T, and of hidden layers above the second.
 type chernoffProof struct {
-	Rows []chernoffRow `json:"rows"`
+	Rows       []chernoffRow `json:"rows"`
+	Statements []chernoffRow `json:"statements,omitempty"`
 }
 
-// chernoffRow is a rate, and two little-endian float32 for each neuron of the second hidden layer.
+// moments is the proof with planes.
+func (p *chernoffProof) moments() (*moments.Proof, error) {
+	rows, err := momentRows(p.Rows)
+	if err != nil {
+		return nil, err
+	}
+	statements, err := momentRows(p.Statements)
+	if err != nil {
+		return nil, fmt.Errorf("statements: %w", err)
+	}
+	return &moments.Proof{Rows: rows, Statements: statements}, nil
+}
+
+// chernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first.
 type chernoffRow struct {
 	Rate   float64 `json:"rate"`
 	Slopes []byte  `json:"slopes,omitempty"`
@@ -69,10 +83,10 @@ func byMoments(ctx context.Context, q *question) (chance, error) {
 	}
 	var fails []float64
 	for b, p := range proofs {
-		rows, err := momentRows(p.Rows)
+		how, err := p.moments()
 		if err == nil {
 			var fail float64
-			fail, err = c.FailUp(ctx, q.task.T[b], &q.task.S, taus[b], rows)
+			fail, err = c.FailUp(ctx, q.task.T[b], &q.task.S, taus[b], how)
 			fails = append(fails, fail)
 		}
 		if err != nil {
@@ -99,11 +113,11 @@ func upperByMoments(ctx context.Context, q *question) (float64, error) {
 	if taus, err := tausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
 		return 1, fmt.Errorf("proof: upper: tau is %v", tau)
 	}
-	rows, err := momentRows(u.Rows)
+	how, err := (&chernoffProof{u.Rows, u.Statements}).moments()
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}
-	p, err := c.SafeUp(ctx, at, &q.task.S, tau, rows)
+	p, err := c.SafeUp(ctx, at, &q.task.S, tau, how)
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}

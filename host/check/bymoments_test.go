@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,7 +148,8 @@ func withMoments(t *testing.T, line []byte, change func(p *chernoffProof)) []byt
 func TestMomentsOfCertainLayers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 7))
 	lower, upper := 0, 0
-	for i := range testscale.Cases(t, 150) {
+	cases := testscale.Cases(t, 150)
+	for i := range cases {
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.3, 1}[i%3], 1, 7, 6, 2)
 		for k := i % 2; k < 2; k++ {
 			clear(post.Layers[k].Weight.SdLo)
@@ -165,33 +167,116 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rowsOf := func(list []claim.ChernoffRow) []moments.Row {
-			var same []chernoffRow
-			for _, r := range list {
-				same = append(same, chernoffRow(r))
-			}
-			rows, err := momentRows(same)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return rows
-		}
 		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if r.Lower() > 0 {
 			lower++
-			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, rowsOf(r.Proof.Chernoff[0].Rows))
+			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, momentsOf(t, r.Proof.Chernoff[0].Rows, r.Proof.Chernoff[0].Statements))
 			if claimed := -math.Expm1(r.LogP); err != nil || fail > claimed {
 				t.Errorf("case %d: fails %v, certify says %v, %v", i, fail, claimed, err)
 			}
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, rowsOf(u.Rows)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}
 	}
-	if t.Logf("%d lower bounds, %d upper", lower, upper); lower < testscale.Cases(t, 150)/5 {
+	if t.Logf("%d lower bounds, %d upper", lower, upper); cases >= 150 && lower < 3 {
 		t.Errorf("%d lower bounds, %d upper", lower, upper)
+	}
+}
+
+// momentsOf is what check makes of what certify has proved.
+func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proof {
+	t.Helper()
+	var p chernoffProof
+	for _, r := range rows {
+		p.Rows = append(p.Rows, chernoffRow(r))
+	}
+	for _, r := range statements {
+		p.Statements = append(p.Statements, chernoffRow(r))
+	}
+	of, err := p.moments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// TestDeepMoments: of three and four hidden layers, what certify claims is proved again by its statements; and not with
+// others.
+func TestDeepMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(34, 10))
+	lower, upper, dearer := 0, 0, 0
+	cases := testscale.Cases(t, 80)
+	for i := range cases {
+		sizes := [][]int{{2, 5, 4, 3, 2}, {2, 4, 3, 3, 3, 2}}[i%2]
+		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.6}[i/2%2], sizes...)
+		if i%5 == 0 {
+			clear(post.Layers[2].Weight.SdLo)
+			clear(post.Layers[2].Weight.SdHi)
+		}
+		task := randomTask(rng, post, 0)
+		task.T = task.T[:1]
+		copy(task.T[0].Hi, task.T[0].Lo)
+		task.Inner = task.T
+		y := post.LogitsApprox(task.T[0].Lo)
+		task.Label = slices.Index(y, slices.Max(y))
+		if i%4 == 3 { // another class, so that there is an upper bound
+			task.Label = 1 - task.Label
+		}
+		task.S = property.ArgmaxIs(task.Label, len(y))
+		c, err := moments.New(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
+		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
+			upper++
+			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
+				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
+			}
+		}
+		if r.Lower() == 0 {
+			continue
+		}
+		lower++
+		claimed := -math.Expm1(r.LogP)
+		fail := func(change func(p *moments.Proof)) (float64, error) {
+			p := momentsOf(t, r.Proof.Chernoff[0].Rows, r.Proof.Chernoff[0].Statements)
+			change(p)
+			return c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, p)
+		}
+		first, err := fail(func(*moments.Proof) {})
+		if err != nil || first > claimed {
+			t.Errorf("case %d: fails %v, certify says %v, %v", i, first, claimed, err)
+		}
+		for what, change := range map[string]func(p *moments.Proof){
+			"a statement less": func(p *moments.Proof) { p.Statements = p.Statements[1:] },
+			"one more":         func(p *moments.Proof) { p.Statements = append(p.Statements, p.Statements[0]) },
+			"none":             func(p *moments.Proof) { p.Statements = nil },
+			"a plane less":     func(p *moments.Proof) { p.Statements[0].Planes = p.Statements[0].Planes[1:] },
+			"a rate below 0":   func(p *moments.Proof) { p.Statements[0].Rate = -1 },
+		} {
+			if _, err := fail(change); err == nil {
+				t.Errorf("case %d: %s passes", i, what)
+			}
+		}
+		// Another rate is another statement, that says less or hardly more.
+		more, err := fail(func(p *moments.Proof) {
+			for s := range p.Statements {
+				p.Statements[s].Rate *= 4
+			}
+		})
+		if err != nil || more < first*(1-0.02) {
+			t.Errorf("case %d: at other rates fails %v, %v, before %v", i, more, err, first)
+		}
+		if more > claimed {
+			dearer++
+		}
+	}
+	if t.Logf("%d lower bounds, %d upper", lower, upper); cases >= 8 && (lower < 3 || dearer == 0) {
+		t.Errorf("%d lower bounds, %d at other rates less, %d upper", lower, dearer, upper)
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 // upperProof is how a record says that P_safe was bounded from above: by a method, at a witness.
 type upperProof struct {
-	Method  string        `json:"method"`
-	Witness witnessProof  `json:"witness"`
-	Tau     float64       `json:"tau,omitempty"`
-	Rows    []chernoffRow `json:"rows,omitempty"`
+	Method     string        `json:"method"`
+	Witness    witnessProof  `json:"witness"`
+	Tau        float64       `json:"tau,omitempty"`
+	Rows       []chernoffRow `json:"rows,omitempty"`
+	Statements []chernoffRow `json:"statements,omitempty"`
 }
 
 // upper is the field upper.

@@ -13,24 +13,29 @@ import (
 	"psafe/internal/fault"
 )
 
-// Row is how a row was bounded: by a rate, 0 if it was not, and planes for the second hidden layer, if there is one.
+// Proof is how the rows of S were bounded, and what that rests on of the neurons of hidden layers above the second:
+// for each layer and neuron four statements, of an upper and a lower bound of its mean, and of its variance.
+type Proof struct{ Rows, Statements []Row }
+
+// Row is how a row was bounded: by a rate, 0 if it was not, and planes for the neurons of all hidden layers below it but
+// the first, from the lowest layer on.
 type Row struct {
 	Rate   float64
 	Planes []Plane
 }
 
 const (
-	// mostWeights is how many weights the second hidden layer may have.
-	mostWeights = 1 << 18
+	// mostWeights is how many weights hidden layers above the first may have, mostPlanes how many planes statements may.
+	mostWeights, mostPlanes = 1 << 18, 1 << 16
 	// far is how many standard deviations no weight is from its mean: it is with 2 Q(38.6) < 2^-1074.
 	far = 38.6
-	// fine and rough are how near planes and statements are proved, in all neurons together.
-	fine = 0.004
-	// statements are those about a neuron of the second hidden layer: two bounds of its mean, two of its variance.
+	// fine and rough are how near planes of rows and of statements are proved, in all neurons of a layer together.
+	fine, rough = 0.004, 0.2
+	// statements are those about a neuron above the first hidden layer: two bounds of its mean, two of its variance.
 	statements = 4
 )
 
-// Chain is a network with one or two hidden layers of ReLU neurons.
+// Chain is a network with hidden layers of ReLU neurons.
 type Chain struct{ layers []posterior.Layer }
 
 // New says what is not so in a posterior.
@@ -41,16 +46,20 @@ func New(p *posterior.Posterior) (*Chain, error) {
 	if err := p.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	if n := len(p.Layers); n < 2 || n > 3 || !p.Network().Chain() {
-		return nil, errors.New("exact moments are of chains of dense layers with one or two hidden ones")
+	if len(p.Layers) < 2 || !p.Network().Chain() {
+		return nil, errors.New("exact moments are of chains of dense layers, some of them hidden")
 	}
+	weights, planes, below := 0, 0, 0
 	for k, l := range p.Layers[:len(p.Layers)-1] {
 		if _, kinked := l.Activation.Kinked(); !kinked || !l.Activation.DeadBelow() {
 			return nil, fmt.Errorf("exact moments are of ReLU, layer %d has %v", k, l.Activation)
 		}
-		if k > 0 && len(l.Weight.Mean) > mostWeights {
-			return nil, fmt.Errorf("layer %d has %d weights, exact moments take up to %d", k, len(l.Weight.Mean), mostWeights)
+		if k > 0 {
+			weights, planes, below = weights+len(l.Weight.Mean), planes+statements*l.Outputs()*below, below+l.Outputs()
 		}
+	}
+	if weights > mostWeights || planes > mostPlanes {
+		return nil, fmt.Errorf("%d weights and %d planes of statements: exact moments take up to %d and %d", weights, planes, mostWeights, mostPlanes)
 	}
 	return &Chain{p.Layers}, nil
 }
@@ -58,15 +67,16 @@ func New(p *posterior.Posterior) (*Chain, error) {
 // around is what is known of all points of a box.
 type around struct {
 	*Chain
-	// first are the neurons of the first hidden layer at a point of the box, second those of the second.
-	first, second []bounds
+	// neurons are those of each hidden layer, at a point of the box.
+	neurons [][]bounds
 	// reach is how far each output of the last hidden layer may be from what it is at that point.
 	reach  []float64
 	failUp float64
 }
 
-// around bounds what is below the last layer; statements fail with tau each.
-func (c *Chain) around(ctx context.Context, box property.Box, tau float64) (*around, error) {
+// around bounds what is below the last layer; statements fail with tau each, and those of layers above the second are
+// shown by rows.
+func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows []Row) (*around, error) {
 	a := &around{Chain: c}
 	point, reach := make([]float64, len(box.Lo)), make([]float64, len(box.Lo))
 	for j := range point {
@@ -86,14 +96,20 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64) (*aro
 		}
 		a.reach, a.failUp = reach, float64(4*weights)*arith.Eta
 	}
-	a.first = neurons(&c.layers[0], point)
-	if len(c.layers) == 2 {
-		return a, nil
+	a.neurons = append(a.neurons, neurons(&c.layers[0], point))
+	for k := 1; k < len(c.layers)-1; k++ {
+		var shown []Row
+		if n := statements * c.layers[k].Outputs(); k > 1 {
+			shown, rows = rows[:n], rows[n:]
+		}
+		list := make([]bounds, c.layers[k].Outputs())
+		if err := fault.OnCores(ctx, len(list), func(i int) { list[i] = a.stated(k, i, tau, shown) }); err != nil {
+			return nil, err
+		}
+		a.neurons = append(a.neurons, list)
+		a.failUp = arith.Up(a.failUp + arith.Up(float64(statements*len(list))*tau))
 	}
-	a.second = make([]bounds, c.layers[1].Outputs())
-	err := fault.OnCores(ctx, len(a.second), func(i int) { a.second[i] = a.stated(i, tau) })
-	a.failUp = arith.Up(a.failUp + arith.Up(float64(statements*len(a.second))*tau))
-	return a, err
+	return a, nil
 }
 
 // reachOf is how far the outputs of a layer may move with its inputs, whatever weights within far are.
@@ -128,20 +144,31 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 		v := variance(&l.Bias, i)
 		lo.Plus(v.Lo)
 		hi.Plus(v.Hi)
+		noisy := v.Hi > 0
 		for j, z := range x {
 			at := j*len(list) + i
 			mean.Add(l.Weight.Mean[at], z)
 			v, square := variance(&l.Weight, at), arith.Exactly(z).Square()
 			lo.Add(v.Lo, square.Lo)
 			hi.Add(v.Hi, square.Hi)
+			noisy = noisy || v.Hi > 0
 		}
-		list[i] = bounds{arith.Of(mean.Lo(), mean.Hi()), arith.Of(max(0, lo.Lo()), hi.Hi())}
+		list[i].mean = arith.Of(mean.Lo(), mean.Hi())
+		if noisy { // else its variance is 0, not nearly so
+			list[i].variance = arith.Of(max(0, lo.Lo()), hi.Hi())
+		}
 	}
 	return list
 }
 
 // exponent is sum -al_j z_j + b_j z_j^2/2.
 type exponent struct{ al, b []float64 }
+
+// zero says that it is 0, surely.
+func (e exponent) zero() bool {
+	some := func(x float64) bool { return x != 0 }
+	return !slices.ContainsFunc(e.al, some) && !slices.ContainsFunc(e.b, some)
+}
 
 // times is h times it, or more.
 func (e exponent) times(h float64) exponent {
@@ -155,7 +182,7 @@ func (e exponent) times(h float64) exponent {
 // firstUp bounds the logarithm of the moment of the first hidden layer's outputs.
 func (a *around) firstUp(e exponent) float64 {
 	var s arith.Sum
-	for j, n := range a.first {
+	for j, n := range a.neurons[0] {
 		if e.al[j] == 0 && e.b[j] == 0 {
 			continue
 		}
@@ -174,7 +201,7 @@ func (a *around) firstUp(e exponent) float64 {
 // firstApprox is about that.
 func (a *around) firstApprox(e exponent) float64 {
 	sum := 0.0
-	for j, n := range a.first {
+	for j, n := range a.neurons[0] {
 		if n.variance.Hi == 0 {
 			sum += n.certainUp(e.al[j], e.b[j])
 			continue
@@ -184,38 +211,62 @@ func (a *around) firstApprox(e exponent) float64 {
 	return sum
 }
 
-// stated bounds the mean and the variance of neuron i of the second hidden layer, each side but with probability tau.
-func (a *around) stated(i int, tau float64) bounds {
-	l := &a.layers[1]
+// stated bounds the mean and the variance of neuron i of hidden layer k, each side but with probability tau; above the
+// second layer as rows show.
+func (a *around) stated(k, i int, tau float64, rows []Row) bounds {
+	l := &a.layers[k]
 	n, out := l.Inputs(), l.Outputs()
-	mean, less, vary, still := exponent{make([]float64, n), make([]float64, n)}, exponent{make([]float64, n), make([]float64, n)},
-		exponent{make([]float64, n), make([]float64, n)}, exponent{make([]float64, n), make([]float64, n)}
+	var of [statements]exponent // the mean, minus the mean, the variance, minus the variance
+	for s := range of {
+		of[s] = exponent{make([]float64, n), make([]float64, n)}
+	}
 	for j := range n {
 		at := j*out + i
 		v := variance(&l.Weight, at)
-		mean.al[j], less.al[j] = -l.Weight.Mean[at], l.Weight.Mean[at]
-		vary.b[j], still.b[j] = 2*v.Hi, -2*v.Lo
+		of[0].al[j], of[1].al[j] = -l.Weight.Mean[at], l.Weight.Mean[at]
+		of[2].b[j], of[3].b[j] = 2*v.Hi, -2*v.Lo
+	}
+	var up [statements]float64
+	for s, e := range of {
+		if rows == nil {
+			up[s] = a.quantileUp(e, tau)
+		} else {
+			up[s] = a.shownUp(k-1, e, tau, rows[statements*i+s])
+		}
 	}
 	own := variance(&l.Bias, i)
 	b := l.Bias.Mean[i]
 	return bounds{
-		arith.Of(arith.SumDown(b, -a.quantileUp(less, tau)), arith.SumUp(b, a.quantileUp(mean, tau))),
-		arith.Of(max(own.Lo, arith.SumDown(own.Lo, -a.quantileUp(still, tau))), arith.SumUp(own.Hi, a.quantileUp(vary, tau))),
+		arith.Of(arith.SumDown(b, -up[1]), arith.SumUp(b, up[0])),
+		arith.Of(max(own.Lo, arith.SumDown(own.Lo, -up[3])), arith.SumUp(own.Hi, up[2])),
 	}
+}
+
+// shownUp is above which an exponent of the outputs of hidden layer k is with probability tau at most on the statements
+// of the layers up to k, as a row shows.
+func (a *around) shownUp(k int, e exponent, tau float64, row Row) float64 {
+	switch {
+	case e.zero():
+		return 0
+	case !(row.Rate > 0):
+		return arith.Inf
+	}
+	e, power := a.below(k, e.times(row.Rate), row.Planes, rough)
+	up := arith.Up(arith.Up(power+a.firstUp(e)) + logUp(1/tau*(1+0x1p-50)))
+	return arith.Exactly(up).Over(arith.Exactly(row.Rate)).Hi
 }
 
 // quantileUp is above which an exponent is with probability tau at most, (log E e^(h e) - log tau)/h for about the
 // best rate.
 func (a *around) quantileUp(e exponent, tau float64) float64 {
-	size, any := 0.0, false
-	for j, n := range a.first {
-		any = any || e.al[j] != 0 || e.b[j] != 0
+	size := 0.0
+	for j, n := range a.neurons[0] {
 		m, v := max(0, n.mean.Hi), n.variance.Hi
 		size += e.al[j]*e.al[j]*(v+n.mean.Radius()) + e.b[j]*e.b[j]*v*(m*m+v)
 	}
 	log := logUp(1 / tau * (1 + 0x1p-50))
-	if !any {
-		return 0 // e is, surely
+	if e.zero() {
+		return 0
 	}
 	h := 0x1p40 // of what does not vary
 	if size > 0 {

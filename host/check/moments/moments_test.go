@@ -118,11 +118,11 @@ func TestCertainLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := c.around(t.Context(), property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, 1e-6)
+	a, err := c.around(t.Context(), property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, 1e-6, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, n := range a.second {
+	for i, n := range a.neurons[1] {
 		if own := variance(&post.Layers[1].Bias, i); n.variance.Lo > own.Lo || n.variance.Hi < own.Hi || n.variance.Hi > own.Hi*(1+1e-9) {
 			t.Errorf("neuron %d has the variance %v, that of its bias is %v", i, n.variance, own)
 		}

@@ -17,11 +17,11 @@ var errGates = errors.New("the safe set is a formula of rows, and moments are fo
 
 // FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x of a box), by how the rows of S were
 // bounded: of the alternative that fails least.
-func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, rows []Row) (float64, error) {
+func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, p *Proof) (float64, error) {
 	if len(s.Gates) > 0 {
 		return 1, errGates
 	}
-	a, tails, err := c.tails(ctx, box, s.Rows, tau, rows)
+	a, tails, err := c.tails(ctx, box, s.Rows, tau, p)
 	if err != nil {
 		return 1, err
 	}
@@ -37,7 +37,7 @@ func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, 
 }
 
 // SafeUp is an upper bound, at most 1, of Prob(f(x) in S) for each x of a box, by how the negated rows of S were bounded.
-func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, rows []Row) (float64, error) {
+func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, p *Proof) (float64, error) {
 	if len(s.Gates) > 0 {
 		return 1, errGates
 	}
@@ -45,7 +45,7 @@ func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, 
 	for r := range negated {
 		negated[r] = s.Rows[r].Negated()
 	}
-	a, tails, err := c.tails(ctx, box, negated, tau, rows)
+	a, tails, err := c.tails(ctx, box, negated, tau, p)
 	if err != nil {
 		return 1, err
 	}
@@ -61,11 +61,12 @@ func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, 
 }
 
 // tails bounds the probability of each row, and all statements: that it is <= 0 somewhere in the box.
-func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, tau float64, rows []Row) (*around, []float64, error) {
-	if err := c.fit(of, rows); err != nil {
+func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, tau float64, p *Proof) (*around, []float64, error) {
+	if err := c.fit(of, p); err != nil {
 		return nil, nil, err
 	}
-	a, err := c.around(ctx, box, tau)
+	rows := p.Rows
+	a, err := c.around(ctx, box, tau, p.Statements)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,17 +81,38 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 }
 
 // fit compares sizes.
-func (c *Chain) fit(of []property.Row, rows []Row) error {
-	if len(rows) != len(of) {
-		return fmt.Errorf("%d rows for %d", len(rows), len(of))
+func (c *Chain) fit(of []property.Row, p *Proof) error {
+	if len(p.Rows) != len(of) {
+		return fmt.Errorf("%d rows for %d", len(p.Rows), len(of))
 	}
-	planes := 0
-	if len(c.layers) == 3 {
-		planes = c.layers[1].Outputs()
-	}
-	for r, row := range rows {
+	fits := func(what string, r int, row Row, planes int) error {
 		if !(row.Rate >= 0 && row.Rate <= math.MaxFloat64) || row.Rate > 0 && len(row.Planes) != planes {
-			return fmt.Errorf("row %d has the rate %v and %d planes for %d neurons", r, row.Rate, len(row.Planes), planes)
+			return fmt.Errorf("%s %d has the rate %v and %d planes for %d neurons", what, r, row.Rate, len(row.Planes), planes)
+		}
+		return nil
+	}
+	planes, stated := 0, p.Statements
+	for k := 1; k < len(c.layers)-1; k++ {
+		n := c.layers[k].Outputs()
+		if k > 1 {
+			if len(stated) < statements*n {
+				return fmt.Errorf("%d statements are too few for %d neurons of hidden layer %d", len(stated), n, k)
+			}
+			for i, row := range stated[:statements*n] {
+				if err := fits("statement", i, row, planes); err != nil {
+					return err
+				}
+			}
+			stated = stated[statements*n:]
+		}
+		planes += n
+	}
+	if len(stated) > 0 {
+		return fmt.Errorf("%d statements are about no neuron", len(stated))
+	}
+	for r, row := range p.Rows {
+		if err := fits("row", r, row, planes); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -124,36 +146,38 @@ func (a *around) tailLogUp(row *property.Row, by Row) float64 {
 			power.Add(h, arith.Up(size.Hi()*a.reach[j]))
 		}
 	}
-	if len(a.layers) == 3 {
-		var more float64
-		e, more = a.below(e, by.Planes)
-		power.Plus(more)
-	}
+	e, more := a.below(len(a.neurons)-1, e, by.Planes, fine)
+	power.Plus(more)
 	return arith.Up(power.Hi() + a.firstUp(e))
 }
 
-// below replaces the moment of the second hidden layer, given the first, by planes above it: an exponent of the
-// first layer's outputs, and a number.
-func (a *around) below(e exponent, planes []Plane) (exponent, float64) {
-	l := &a.layers[1]
-	n, out := l.Inputs(), l.Outputs()
+// below replaces the moments of hidden layers from k on down to the second by planes above them, each given the layer
+// below: an exponent of the first layer's outputs, and a number. The planes are of the layers up to k, the lowest first.
+func (a *around) below(k int, e exponent, planes []Plane, tol float64) (exponent, float64) {
 	var s arith.Sum
-	for i, p := range planes {
-		s.Plus(a.second[i].heightUp(e.al[i], e.b[i], p, fine/float64(out)))
-		s.Add(p.Mean, l.Bias.Mean[i])
-		s.Plus(arith.Exactly(p.Variance).Times(variance(&l.Bias, i)).Hi)
-	}
-	lower := exponent{make([]float64, n), make([]float64, n)}
-	for j := range n {
-		var mean, v arith.Sum
-		for i, p := range planes {
-			at := j*out + i
-			mean.Add(-p.Mean, l.Weight.Mean[at])
-			v.Add(p.Variance, weightEnd(l, at, p.Variance))
+	for ; k > 0; k-- {
+		l := &a.layers[k]
+		n, out := l.Inputs(), l.Outputs()
+		these := planes[len(planes)-out:]
+		planes = planes[:len(planes)-out]
+		for i, p := range these {
+			s.Plus(a.neurons[k][i].heightUp(e.al[i], e.b[i], p, tol/float64(out)))
+			s.Add(p.Mean, l.Bias.Mean[i])
+			s.Plus(arith.Exactly(p.Variance).Times(variance(&l.Bias, i)).Hi)
 		}
-		lower.al[j], lower.b[j] = mean.Lo(), 2*v.Hi()
+		lower := exponent{make([]float64, n), make([]float64, n)}
+		for j := range n {
+			var mean, v arith.Sum
+			for i, p := range these {
+				at := j*out + i
+				mean.Add(-p.Mean, l.Weight.Mean[at])
+				v.Add(p.Variance, weightEnd(l, at, p.Variance))
+			}
+			lower.al[j], lower.b[j] = mean.Lo(), 2*v.Hi()
+		}
+		e = lower
 	}
-	return lower, s.Hi()
+	return e, s.Hi()
 }
 
 // weightEnd is the end of a weight's variance at which a multiple of it is largest.

@@ -55,8 +55,8 @@ func hazardApprox(x float64) float64 {
 	return x + 1/(x+2/(x+3/(x+4/(x+5/x))))
 }
 
-// outline is what the search makes of an exponent at hidden layer k: about the logarithm of its moment,
-// the planes, and the means of z and z^2 of layer k under it.
+// outline is what the search makes of an exponent: about the logarithm of its moment, the planes, and in the
+// first layer the means of z and z^2 under it.
 type outline struct {
 	log           float64
 	planes        [][]slopes
@@ -70,8 +70,9 @@ const (
 	rounds              = 6
 )
 
-// outlineApprox looks for planes.
-func (p *point) outlineApprox(k int, al, b []float64) outline {
+// outlineApprox looks for planes of the layers up to k: from the top down where the means and variances of neurons are
+// thought to be, then from the bottom up where planes make these likely, round after round.
+func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 	if k == 0 {
 		o := outline{planes: make([][]slopes, len(p.hidden)), first: make([]float64, len(al)), second: make([]float64, len(al))}
 		for j, r := range p.rects[0] {
@@ -80,51 +81,86 @@ func (p *point) outlineApprox(k int, al, b []float64) outline {
 		}
 		return o
 	}
-	l := p.hidden[k]
-	sketches, mean, variance := make([]*sketch, l.out), make([]float64, l.out), make([]float64, l.out)
-	for o, r := range p.rects[k] {
-		if sketches[o] = newSketch(r, al[o], b[o]); sketches[o] == nil {
-			return outline{log: math.Inf(1)}
+	top := newSketches(p.rects[k], al, b)
+	mean, variance := make([][]float64, k+1), make([][]float64, k+1)
+	for l := 1; l <= k; l++ {
+		for _, r := range p.rects[l] {
+			mean[l], variance[l] = append(mean[l], (r.meanLo+r.meanHi)/2), append(variance[l], math.Sqrt(r.varLo*r.varHi))
 		}
-		mean[o], variance[o] = (r.meanLo+r.meanHi)/2, math.Sqrt(r.varLo*r.varHi)
 	}
 	best := outline{log: math.Inf(1)}
 	for round := range rounds {
-		by, log := make([]slopes, l.out), 0.0
-		for o, s := range sketches {
+		log, sketches := 0.0, top
+		by, als, bs := make([][]slopes, len(p.hidden)), make([][]float64, k+1), make([][]float64, k+1)
+		als[k], bs[k] = al, b
+		for l := k; l > 0; l-- {
+			if l < k {
+				sketches = newSketches(p.rects[l], als[l], bs[l])
+			}
+			if sketches == nil {
+				return best
+			}
 			height := 0.0
-			by[o], height = s.plane(mean[o], variance[o])
-			log += height + by[o].mean*l.bias[o] + by[o].variance*(l.biasLo[o]+l.biasHi[o])/2
+			by[l], height = p.hidden[l].planesApprox(sketches, mean[l], variance[l])
+			log += height
+			als[l-1], bs[l-1] = p.hidden[l].belowApprox(by[l])
 		}
-		lowerAl, lowerB := l.belowApprox(by)
-		below := p.outlineApprox(k-1, lowerAl, lowerB)
+		below := p.outlineApprox(0, als[0], bs[0], rounds)
 		if log += below.log; math.IsNaN(log) || math.IsInf(log, 1) {
 			return best
+		}
+		if log < best.log {
+			best.log, best.planes = log, by
 		}
 		share := 0.5
 		if round == 0 {
 			share = 1
 		}
-		for o, r := range p.rects[k] {
-			m, v := l.bias[o], l.biasHi[o]
-			for j := range below.first {
-				m += l.mean[j*l.out+o] * below.first[j]
-				v += l.squareHi[j*l.out+o] * below.second[j]
+		first, second := below.first, below.second
+		for l := 1; l <= k; l++ {
+			p.hidden[l].nearApprox(p.rects[l], share, first, second, mean[l], variance[l])
+			if l < k {
+				first, second = tiltsApprox(als[l], bs[l], mean[l], variance[l])
 			}
-			mean[o] += share * (min(max(m, r.meanLo), r.meanHi) - mean[o])
-			variance[o] += share * (min(max(v, r.varLo), r.varHi) - variance[o])
 		}
-		if log < best.log {
-			best.log, best.planes = log, below.planes
-			best.planes[k] = by
-		}
-	}
-	best.first, best.second = make([]float64, l.out), make([]float64, l.out)
-	for o := range mean {
-		t := tiltApprox(al[o], b[o], mean[o], variance[o])
-		best.first[o], best.second[o] = t.first, t.second
 	}
 	return best
+}
+
+// planesApprox are planes of a layer where means and variances of its neurons are thought to be: with what they add to
+// the logarithm of the moment.
+func (l *layer) planesApprox(sketches []*sketch, mean, variance []float64) (by []slopes, log float64) {
+	by = make([]slopes, l.out)
+	for o, s := range sketches {
+		height := 0.0
+		by[o], height = s.plane(mean[o], variance[o])
+		log += height + by[o].mean*l.bias[o] + by[o].variance*(l.biasLo[o]+l.biasHi[o])/2
+	}
+	return by, log
+}
+
+// nearApprox moves means and variances by a share of the way to those that inputs of these means, and means of
+// squares, give the neurons.
+func (l *layer) nearApprox(rects []rect, share float64, first, second, mean, variance []float64) {
+	for o, r := range rects {
+		m, v := l.bias[o], l.biasHi[o]
+		for j := range first {
+			m += l.mean[j*l.out+o] * first[j]
+			v += l.squareHi[j*l.out+o] * second[j]
+		}
+		mean[o] += share * (min(max(m, r.meanLo), r.meanHi) - mean[o])
+		variance[o] += share * (min(max(v, r.varLo), r.varHi) - variance[o])
+	}
+}
+
+// tiltsApprox are about the means of the outputs of tilted neurons, and of their squares.
+func tiltsApprox(al, b, mean, variance []float64) (first, second []float64) {
+	first, second = make([]float64, len(al)), make([]float64, len(al))
+	for o := range al {
+		t := tiltApprox(al[o], b[o], mean[o], variance[o])
+		first[o], second[o] = t.first, t.second
+	}
+	return first, second
 }
 
 // belowApprox is below, in ordinary arithmetic.
@@ -144,6 +180,17 @@ type sketch struct {
 	al, b       float64
 	means, vars []float64
 	log         [gridMeans][gridVars]float64
+}
+
+// newSketches are those of a layer; nil where Lam of a neuron is infinite.
+func newSketches(rects []rect, al, b []float64) []*sketch {
+	sketches := make([]*sketch, len(rects))
+	for o, r := range rects {
+		if sketches[o] = newSketch(r, al[o], b[o]); sketches[o] == nil {
+			return nil
+		}
+	}
+	return sketches
 }
 
 // newSketch is nil where Lam is infinite.
@@ -242,7 +289,7 @@ func (p *point) rateApprox(al, b []float64, log float64) float64 {
 		size += al[j]*al[j]*v + b[j]*b[j]*v*(m*m+v)
 	}
 	if !(size > 0) {
-		return 1 // nothing varies
+		return 0x1p40 // nothing varies
 	}
 	h, _ := leastApprox(math.Sqrt(2*log/size), func(h float64) float64 {
 		sum := log
@@ -313,7 +360,7 @@ func (p *point) rowApprox(row *head) (log, h float64, planes [][]slopes) {
 	loss, log := p.lossUp(row), math.Inf(1)
 	h, _ = leastApprox(mean/variance/2, func(h float64) float64 {
 		al, b := row.exponent(h)
-		o := p.outlineApprox(len(p.hidden)-1, al, b)
+		o := p.outlineApprox(len(p.hidden)-1, al, b, rounds)
 		tail := -h*row.c + h*h*row.sb/2 + h*loss + o.log
 		if tail < log {
 			log, planes = tail, o.planes

@@ -9,27 +9,31 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostWork is how many products the moment of a row may take above the first layer.
-const mostWork = 1 << 18
+const (
+	// mostWork is how many products the moment of a row may take above the first layer.
+	mostWork = 1 << 18
+	// mostPlanes is how many planes the statements about neurons may have, which are in the record.
+	mostPlanes = 1 << 16
+)
 
 // Fits says in one line why this method is none for a posterior; nil if it is one.
 func Fits(p *posterior.Posterior) error {
 	if err := p.RequireIndependent(); err != nil {
 		return err
 	}
-	if n := len(p.Layers); n < 2 || n > 3 || !p.Network().Chain() {
-		return errors.New("exact moments are for chains of dense layers with one or two hidden ones: use --method clbp")
+	if len(p.Layers) < 2 || !p.Network().Chain() {
+		return errors.New("exact moments are for chains of dense layers, some of them hidden: use --method clbp")
 	}
-	work := 0
+	work, planes, below := 0, 0, 0
 	for k, l := range p.Layers[:len(p.Layers)-1] {
 		if _, kinked := l.Activation.Kinked(); !kinked || !l.Activation.DeadBelow() {
 			return errors.New("exact moments are for hidden layers with ReLU: use --method clbp")
 		}
 		if k > 0 {
-			work += len(l.Weight.Mean)
+			work, planes, below = work+len(l.Weight.Mean), planes+events*l.Outputs()*below, below+l.Outputs()
 		}
 	}
-	if work > mostWork {
+	if work > mostWork || planes > mostPlanes {
 		return errors.New("exact moments would take too long for a network so large: use --method clbp")
 	}
 	return nil

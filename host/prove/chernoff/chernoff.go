@@ -26,6 +26,8 @@ const (
 	// mostTau are between which another is chosen, so that statements fail with budgetShare of all.
 	firstTau, leastTau, mostTau = 1e-6, 1e-12, 1e-4
 	budgetShare                 = 1.0 / 128
+	// tauStep is by what tau grows as long as that helps a box that fails with more than dearFail.
+	tauStep, dearFail = 16, 0.02
 	// mostRadius is from which radius on a box is no point: what is bounded there is only its middle.
 	mostRadius = 0x1p-30
 	// mostRows is how many rows a safe set may have.
@@ -67,7 +69,7 @@ func (c *chain) certify(ctx context.Context, r *claim.Result) error {
 		if fail = arith.Up(fail + f.failUp); !(fail < 1) {
 			return nil
 		}
-		proofs, taus = append(proofs, &claim.ChernoffProof{Rows: f.rows}), append(taus, f.tau)
+		proofs, taus = append(proofs, f.proof), append(taus, f.tau)
 	}
 	r.LogP = measure.LogComplementDown(slack.ChernoffUp(fail))
 	if r.Lower() > 0 {
@@ -89,7 +91,7 @@ func nearlyPoint(box property.Box) bool {
 // found is what is proved of a box.
 type found struct {
 	failUp, tau float64
-	rows        []claim.ChernoffRow
+	proof       *claim.ChernoffProof
 }
 
 // guess is what the search makes of a row.
@@ -111,8 +113,8 @@ func (c *chain) boxed(ctx context.Context, box property.Box, s *property.Safe) (
 	if err != nil || guesses == nil {
 		return nil, err
 	}
-	f := &found{failUp: p.budget, tau: p.tau, rows: make([]claim.ChernoffRow, len(s.Rows))}
-	tails, err := p.prove(ctx, guesses, f.rows)
+	f := &found{p.budget, p.tau, &claim.ChernoffProof{Rows: make([]claim.ChernoffRow, len(s.Rows)), Statements: p.statements}}
+	tails, err := p.prove(ctx, guesses, f.proof.Rows)
 	for _, tail := range tails {
 		f.failUp = arith.Up(f.failUp + tail)
 	}
@@ -128,12 +130,7 @@ func (p *point) prove(ctx context.Context, guesses []guess, rows []claim.Chernof
 	err := fault.OnCores(ctx, len(guesses), func(i int) {
 		g := &guesses[i]
 		tails[i] = measure.ExpUp(p.tailUp(g.head, g.rate, g.planes))
-		rows[g.row] = claim.ChernoffRow{Rate: g.rate}
-		for _, layer := range g.planes[1:] {
-			for _, by := range layer {
-				rows[g.row].AddSlopes(by.mean, by.variance)
-			}
-		}
+		rows[g.row] = rowOf(g.rate, g.planes, len(p.hidden)-1)
 	})
 	return tails, err
 }
@@ -141,19 +138,15 @@ func (p *point) prove(ctx context.Context, guesses []guess, rows []claim.Chernof
 // looked looks at the rows of all alternatives, and chooses one, and a tau. There is none where no alternative
 // seems to be bounded.
 func (c *chain) looked(ctx context.Context, box property.Box, heads []*head, any [][]int) (p *point, guesses []guess, err error) {
-	tau := firstTau
-	for try := range 2 {
+	least := 1.0
+	look := func(tau float64) (budget float64, better bool, err error) {
 		next, err := c.newPoint(ctx, box, tau)
 		if err != nil || next == nil {
-			return p, guesses, err
+			return 0, false, err
 		}
 		of, err := next.guesses(ctx, heads)
 		if err != nil {
-			return nil, nil, err
-		}
-		least := 1.0
-		if guesses != nil {
-			least = failApprox(p, guesses)
+			return 0, false, err
 		}
 		for _, all := range any {
 			var these []guess
@@ -161,18 +154,29 @@ func (c *chain) looked(ctx context.Context, box property.Box, heads []*head, any
 				these = append(these, of[r])
 			}
 			if fail := failApprox(next, these); fail < least {
-				p, guesses, least = next, these, fail
+				p, guesses, least, better = next, these, fail, true
 			}
 		}
-		if try > 0 || guesses == nil || !(next.budget > 0) {
-			break
+		return next.budget, better, nil
+	}
+	tau := firstTau
+	budget, better, err := look(tau)
+	if err != nil || !(budget > 0) {
+		return p, guesses, err
+	}
+	// The budget is in proportion to tau.
+	if wanted := min(max(tau*budgetShare*least/budget, leastTau), mostTau); better && !(wanted > tau/4 && wanted < 4*tau) {
+		budget, tau = budget*wanted/tau, wanted
+		if _, better, err = look(tau); err != nil {
+			return nil, nil, err
 		}
-		// The budget is in proportion to tau.
-		wanted := min(max(tau*budgetShare*least/next.budget, leastTau), mostTau)
-		if wanted > tau/4 && wanted < 4*tau {
-			break
+	}
+	// Where much is left, or all, statements that say more may be worth their budget.
+	for ; (better || guesses == nil) && least > dearFail && tauStep*budget < 0.5; budget *= tauStep {
+		tau *= tauStep
+		if _, better, err = look(tau); err != nil {
+			return nil, nil, err
 		}
-		tau = wanted
 	}
 	return p, guesses, nil
 }

@@ -2,12 +2,11 @@ package chernoff
 
 import (
 	"context"
-	"math"
 
 	"psafe/host/arith"
+	"psafe/host/prove/claim"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
-	"psafe/internal/fault"
 )
 
 // point is what is known at a point of a box, of all layers: rects[k] of the neurons of hidden layer k,
@@ -20,6 +19,8 @@ type point struct {
 	vary        []float64
 	wideUp      float64
 	tau, budget float64
+	// statements say how the rects of hidden layers above the second were shown.
+	statements []claim.ChernoffRow
 }
 
 // newPoint is about the middle of a box. What is known of the hidden layers above the first fails with a
@@ -84,16 +85,20 @@ func (l *layer) at(x []float64) []rect {
 		mean.Plus(l.bias[o])
 		lo.Plus(l.biasLo[o])
 		hi.Plus(l.biasHi[o])
+		noisy := l.biasHi[o] > 0
 		for j, v := range x {
 			if v == 0 {
 				continue
 			}
 			at := j*l.out + o
+			noisy = noisy || l.squareHi[at] > 0
 			mean.Add(l.mean[at], v)
 			lo.Add(l.squareLo[at], square[j].Lo)
 			hi.Add(l.squareHi[at], square[j].Hi)
 		}
-		rects[o] = rect{mean.Lo(), mean.Hi(), max(0, lo.Lo()), hi.Hi()}
+		if rects[o] = (rect{mean.Lo(), mean.Hi(), 0, 0}); noisy { // else its variance is 0, not nearly so
+			rects[o].varLo, rects[o].varHi = max(0, lo.Lo()), hi.Hi()
+		}
 	}
 	return rects
 }
@@ -156,52 +161,6 @@ func pick(a, lo, hi float64) float64 {
 		return hi
 	}
 	return lo
-}
-
-// quantiles bounds the means and the variances of the neurons of the second hidden layer, k = 1, each of four
-// statements but with a probability of tau; nil where one of them cannot be bounded.
-func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
-	l := p.hidden[k]
-	rects := make([]rect, l.out)
-	log := measure.LogUp(arith.Up(1 / p.tau))
-	err := fault.OnCores(ctx, l.out, func(o int) {
-		al, b := make([]float64, l.in), make([]float64, l.in)
-		ask := func(of func(at int) (al, b float64)) float64 {
-			for j := range al {
-				al[j], b[j] = of(j*l.out + o)
-			}
-			return p.quantileUp(al, b, log)
-		}
-		r := &rects[o]
-		r.meanHi = arith.SumUp(l.bias[o], ask(func(at int) (float64, float64) { return -l.mean[at], 0 }))
-		r.meanLo = arith.SumDown(l.bias[o], -ask(func(at int) (float64, float64) { return l.mean[at], 0 }))
-		r.varHi = arith.SumUp(l.biasHi[o], ask(func(at int) (float64, float64) { return 0, 2 * l.squareHi[at] }))
-		least := -ask(func(at int) (float64, float64) { return 0, -2 * l.squareLo[at] })
-		r.varLo = max(0, l.biasLo[o], arith.SumDown(l.biasLo[o], least))
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rects {
-		if !(math.Abs(r.meanLo) <= math.MaxFloat64 && math.Abs(r.meanHi) <= math.MaxFloat64 && r.varHi <= math.MaxFloat64) {
-			return nil, nil
-		}
-	}
-	return rects, nil
-}
-
-// quantileUp is above which Y = sum -al_j z_j + b_j z_j^2/2, of the outputs z of the first hidden layer, is only
-// with probability e^-log: (log E e^(hY) + log)/h for the best rate h that is found.
-func (p *point) quantileUp(al, b []float64, log float64) float64 {
-	h := p.rateApprox(al, b, log)
-	if !(h > 0 && h <= math.MaxFloat64) {
-		return arith.Inf
-	}
-	hAl, hB := make([]float64, len(al)), make([]float64, len(b))
-	for j := range al {
-		hAl[j], hB[j] = arith.ProductDown(h, al[j]), arith.ProductUp(h, b[j])
-	}
-	return arith.Up(arith.Up(p.firstUp(hAl, hB)+log) / h)
 }
 
 // tailUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, on the events,

@@ -42,36 +42,37 @@ func (c *chain) upper(ctx context.Context, w clbp.Attacked, r *claim.Result) err
 	if w.Box.Lo == nil || !nearlyPoint(w.Box) || w.MarginApprox > 0 || len(r.Task.S.Rows) > mostRows || len(r.Task.S.Gates) > 0 || r.Upper()-r.Lower() <= noRoom {
 		return nil
 	}
-	up, tau, rows, err := c.safeUp(ctx, w.Box, &r.Task.S, r.Upper())
+	up, proof, err := c.safeUp(ctx, w.Box, &r.Task.S, r.Upper())
 	if err != nil {
 		return err
 	}
 	if up = slack.ChernoffUp(up); up < 1 {
-		r.ShowUnsafe(math.Nextafter(1-up, math.Inf(-1)), claim.UpperProof{Method: Method, Witness: w.Point, Tau: tau, Rows: rows})
+		proof.Witness = w.Point
+		r.ShowUnsafe(math.Nextafter(1-up, math.Inf(-1)), *proof)
 	}
 	return nil
 }
 
-// safeUp bounds the probability that S holds at a point in the box; 1 where it seems to be no less than known.
-func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, known float64) (float64, float64, []claim.ChernoffRow, error) {
+// safeUp bounds the probability that S holds at a point in the box, and says how; 1 where it seems to be no less than known.
+func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, known float64) (float64, *claim.UpperProof, error) {
 	heads := make([]*head, len(s.Rows))
 	for r := range s.Rows {
 		negated := s.Rows[r].Negated()
 		heads[r] = c.head(&negated)
 	}
 	if !(c.normalApprox(box, heads, s.Any) < known*hopeful) {
-		return 1, 0, nil, nil
+		return 1, nil, nil
 	}
 	p, err := c.newPoint(ctx, box, firstTau)
 	if err != nil || p == nil {
-		return 1, 0, nil, err
+		return 1, nil, err
 	}
 	// In each alternative the row counts that holds least likely.
 	var chosen []int
 	for _, all := range s.Any {
 		row, err := p.leastLikely(ctx, heads, all)
 		if err != nil || row < 0 {
-			return 1, 0, nil, err
+			return 1, nil, err
 		}
 		chosen = append(chosen, row)
 	}
@@ -81,17 +82,17 @@ func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, 
 	for _, r := range chosen {
 		g := guess{row: r, head: heads[r]}
 		if g.log, g.rate, g.planes = p.rowApprox(g.head); g.planes == nil {
-			return 1, 0, nil, nil
+			return 1, nil, nil
 		}
 		guesses = append(guesses, g)
 	}
 	if !(failApprox(p, guesses) < known) {
-		return 1, 0, nil, nil
+		return 1, nil, nil
 	}
-	rows := make([]claim.ChernoffRow, len(s.Rows))
-	tails, err := p.prove(ctx, guesses, rows)
+	proof := &claim.UpperProof{Method: Method, Tau: p.tau, Rows: make([]claim.ChernoffRow, len(s.Rows)), Statements: p.statements}
+	tails, err := p.prove(ctx, guesses, proof.Rows)
 	if err != nil {
-		return 1, 0, nil, err
+		return 1, nil, err
 	}
 	byRow := slices.Repeat([]float64{1}, len(s.Rows))
 	for i, g := range guesses {
@@ -105,7 +106,7 @@ func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, 
 		}
 		up = arith.Up(up + least)
 	}
-	return up, p.tau, rows, ctx.Err()
+	return up, proof, ctx.Err()
 }
 
 // normalApprox is about what exact moments bound the probability of S by at the middle of the box, were rows normal:

@@ -6,13 +6,15 @@ import (
 )
 
 // ChernoffProof is how the rows of S were bounded by exact moments at a point of a box (docs/chernoff.md):
-// one entry for each row of S.
+// one entry for each row of S. Statements are what it rests on of hidden layers above the second: for each
+// layer and neuron the upper and the lower bound of its mean, and those of its variance.
 type ChernoffProof struct {
-	Rows []ChernoffRow `json:"rows"`
+	Rows       []ChernoffRow `json:"rows"`
+	Statements []ChernoffRow `json:"statements,omitempty"`
 }
 
 // ChernoffRow is the rate h of a row's moment, 0 if the row was not bounded, and the slopes of the planes of
-// all hidden layers but the first, in the order of neurons: by mean and by variance, two little-endian
+// all hidden layers below it but the first, in the order of neurons: by mean and by variance, two little-endian
 // float32 each.
 type ChernoffRow struct {
 	Rate   float64 `json:"rate"`

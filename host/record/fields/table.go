@@ -135,7 +135,7 @@ var Table = []Field{
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open`, `rows` and `trees`"},
 	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
-		"each with `rate` and `slopes`"},
+		"each with `rate` and `slopes`, and with three and more hidden layers `statements`, each with the same"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
@@ -144,7 +144,7 @@ var Table = []Field{
 		"k) or 2k+1 (biases), followed by the lower part's tree and the upper part's"},
 	{Name: "proof.networks", Type: "objects", Class: Certificate, Doc: "a finite posterior: each `network` that was proved safe on cut `cells` or unsafe at a `witness`. Networks that are not listed are " +
 		"safe on the boxes of T, or undecided"},
-	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`), chernoff (with `tau` and `rows`) or neuronsum, at a `witness`"},
+	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`), chernoff (with `tau`, `rows` and `statements`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
 		"`witness_tau`; no taus of a finite posterior. With `margin`, `phases_tau` and `phases` all margins were proved to be at least that, for all networks whose noise is confined ([decisions.md](decisions.md#13-through-phases)). With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
