@@ -118,7 +118,7 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/moments": {
-		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",

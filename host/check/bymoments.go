@@ -18,10 +18,13 @@ type chernoffProof struct {
 	Rows []chernoffRow `json:"rows"`
 }
 
-// chernoffRow is a rate, and two little-endian float32 for each neuron of the second hidden layer.
+// chernoffRow is a rate, and two little-endian float32 for each neuron of the second hidden layer; on a box of some
+// width what the row's difference may fail with, and a byte for each hidden neuron.
 type chernoffRow struct {
 	Rate   float64 `json:"rate"`
 	Slopes []byte  `json:"slopes,omitempty"`
+	Budget float64 `json:"budget,omitempty"`
+	Shares []byte  `json:"shares,omitempty"`
 }
 
 // momentRows are the rows of a proof.
@@ -32,7 +35,7 @@ func momentRows(list []chernoffRow) ([]moments.Row, error) {
 		if len(l.Slopes)%size != 0 {
 			return nil, fmt.Errorf("row %d has %d bytes of slopes, each neuron has %d", r, len(l.Slopes), size)
 		}
-		rows[r].Rate = l.Rate
+		rows[r] = moments.Row{Rate: l.Rate, Budget: l.Budget, Shares: l.Shares}
 		for of := range slices.Chunk(l.Slopes, size) {
 			slope := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(of[at:]))) }
 			p := moments.Plane{Mean: slope(0), Variance: slope(4)}

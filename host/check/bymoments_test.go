@@ -165,28 +165,17 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rowsOf := func(list []claim.ChernoffRow) []moments.Row {
-			var same []chernoffRow
-			for _, r := range list {
-				same = append(same, chernoffRow(r))
-			}
-			rows, err := momentRows(same)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return rows
-		}
 		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if r.Lower() > 0 {
 			lower++
-			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, rowsOf(r.Proof.Chernoff[0].Rows))
+			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, momentRowsOf(t, r.Proof.Chernoff[0].Rows))
 			if claimed := -math.Expm1(r.LogP); err != nil || fail > claimed {
 				t.Errorf("case %d: fails %v, certify says %v, %v", i, fail, claimed, err)
 			}
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, rowsOf(u.Rows)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentRowsOf(t, u.Rows)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}
@@ -194,4 +183,18 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 	if t.Logf("%d lower bounds, %d upper", lower, upper); lower < 3 {
 		t.Errorf("%d lower bounds, %d upper", lower, upper)
 	}
+}
+
+// momentRowsOf are the checker's rows of a claim.
+func momentRowsOf(t *testing.T, list []claim.ChernoffRow) []moments.Row {
+	t.Helper()
+	var same []chernoffRow
+	for _, r := range list {
+		same = append(same, chernoffRow(r))
+	}
+	rows, err := momentRows(same)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

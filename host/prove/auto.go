@@ -87,7 +87,7 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 	return best, []rung{{certify: method, enough: 1 - clbp.Enough, share: shareOfCells}}, err
 }
 
-// momentRungs are exact moments, which take up to a second where a box of T is a point, and else nothing.
+// momentRungs are exact moments, which take up to a second where they may gain something.
 func momentRungs(e *engine.Engine) []rung {
 	if chernoff.Fits(e.Posterior) != nil {
 		return nil

@@ -14,9 +14,13 @@ import (
 )
 
 // Row is how a row was bounded: by a rate, 0 if it was not, and planes for the second hidden layer, if there is one.
+// If it was by the middle of a box and a difference, that may fail with Budget, and Shares are the parts of
+// differences that go through hidden neurons, in 128ths.
 type Row struct {
 	Rate   float64
 	Planes []Plane
+	Budget float64
+	Shares []byte
 }
 
 const (

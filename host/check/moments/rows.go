@@ -65,6 +65,9 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 	if err := c.fit(of, rows); err != nil {
 		return nil, nil, err
 	}
+	if spread(rows) {
+		return c.boxTails(ctx, box, of, tau, rows)
+	}
 	a, err := c.around(ctx, box, tau)
 	if err != nil {
 		return nil, nil, err
@@ -91,6 +94,9 @@ func (c *Chain) fit(of []property.Row, rows []Row) error {
 	for r, row := range rows {
 		if !(row.Rate >= 0 && row.Rate <= math.MaxFloat64) || row.Rate > 0 && len(row.Planes) != planes {
 			return fmt.Errorf("row %d has the rate %v and %d planes for %d neurons", r, row.Rate, len(row.Planes), planes)
+		}
+		if row.Budget != 0 && len(row.Shares) == 0 {
+			return fmt.Errorf("row %d has the budget %v for differences, and no shares of them", r, row.Budget)
 		}
 	}
 	return nil

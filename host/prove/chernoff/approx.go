@@ -83,7 +83,7 @@ func (p *point) outlineApprox(k int, al, b []float64) outline {
 	l := p.hidden[k]
 	sketches, mean, variance := make([]*sketch, l.out), make([]float64, l.out), make([]float64, l.out)
 	for o, r := range p.rects[k] {
-		if sketches[o] = newSketch(r, al[o], b[o]); sketches[o] == nil {
+		if sketches[o] = newSketch(r, func(mean, v float64) tilt { return tiltApprox(al[o], b[o], mean, v) }); sketches[o] == nil {
 			return outline{log: math.Inf(1)}
 		}
 		mean[o], variance[o] = (r.meanLo+r.meanHi)/2, math.Sqrt(r.varLo*r.varHi)
@@ -139,19 +139,19 @@ func (l *layer) belowApprox(by []slopes) (al, b []float64) {
 	return al, b
 }
 
-// sketch is Lam(al, b; ., .) of a neuron at the points of a grid over its rect.
+// sketch is the logarithm of a neuron's moment, of a tilt, at the points of a grid over its rect.
 type sketch struct {
-	al, b       float64
+	tilt        func(mean, v float64) tilt
 	means, vars []float64
 	log         [gridMeans][gridVars]float64
 }
 
-// newSketch is nil where Lam is infinite.
-func newSketch(r rect, al, b float64) *sketch {
+// newSketch is nil where that is infinite.
+func newSketch(r rect, of func(mean, v float64) tilt) *sketch {
 	if !(r.varLo > 0) {
 		return nil
 	}
-	s := &sketch{al: al, b: b}
+	s := &sketch{tilt: of}
 	for i := range gridMeans {
 		s.means = append(s.means, r.meanLo+(r.meanHi-r.meanLo)*float64(i)/(gridMeans-1))
 	}
@@ -160,7 +160,7 @@ func newSketch(r rect, al, b float64) *sketch {
 	}
 	for i, mean := range s.means {
 		for j, v := range s.vars {
-			if s.log[i][j] = tiltApprox(al, b, mean, v).log; math.IsNaN(s.log[i][j]) || math.IsInf(s.log[i][j], 0) {
+			if s.log[i][j] = of(mean, v).log; math.IsNaN(s.log[i][j]) || math.IsInf(s.log[i][j], 0) {
 				return nil
 			}
 		}
@@ -170,7 +170,7 @@ func newSketch(r rect, al, b float64) *sketch {
 
 // plane is one above the surface that is about lowest at a point, and its height over 0.
 func (s *sketch) plane(mean, variance float64) (slopes, float64) {
-	at := tiltApprox(s.al, s.b, mean, variance)
+	at := s.tilt(mean, variance)
 	best, least := slopes{}, math.Inf(1)
 	by := slopes{at.byMean, at.byVar}
 	for range 3 {

@@ -134,7 +134,7 @@ var Table = []Field{
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
 	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
-		"each with `rate` and `slopes`"},
+		"each with `rate` and `slopes`, and on a box of some width with `budget` and `shares`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
