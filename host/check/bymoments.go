@@ -61,21 +61,28 @@ func byMoments(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Chernoff, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: chernoff: %w", err)
 	}
-	taus, err := tausOf(q.Proof.Tau, len(q.task.T))
+	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	if err == nil && q.Proof.Cells != nil && len(cells) != q.Cells {
+		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
+	}
+	if err != nil {
+		return chance{}, err
+	}
+	taus, err := tausOf(q.Proof.Tau, len(cells))
 	switch {
 	case err != nil:
 		return chance{}, err
 	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
-	case len(proofs) != len(q.task.T):
-		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d boxes", len(proofs), len(q.task.T))
+	case len(proofs) != len(cells):
+		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
 	}
 	var fails []float64
 	for b, p := range proofs {
 		rows, err := momentRows(p.Rows)
 		if err == nil {
 			var fail float64
-			fail, err = c.FailUp(ctx, q.task.T[b], &q.task.S, taus[b], rows)
+			fail, err = c.FailUp(ctx, cells[b], &q.task.S, taus[b], rows)
 			fails = append(fails, fail)
 		}
 		if err != nil {

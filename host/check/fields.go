@@ -66,7 +66,7 @@ func (r *record) consistentMethod() error {
 		return fmt.Errorf("samples: method %s has none unless boxes are sampled", r.Method)
 	case finite && !(0 <= *r.SafeSamples && 0 <= *r.UnsafeSamples && r.Samples >= 1 && *r.SafeSamples <= r.Samples-*r.UnsafeSamples):
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
-	case r.cut() != (r.Cells > 0):
+	case r.cut() != (r.Cells > 0) && !(r.Method == "chernoff" && r.Proof.Cells != nil && r.Cells > 1):
 		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
 	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" && r.Method != "chernoff" || !(r.Tau > 0 && r.Tau < 1)):
 		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
@@ -90,7 +90,7 @@ func (r *record) consistentProof() error {
 		part       string
 		there, may bool
 	}{
-		{"cells", p.Cells != nil, lower && r.cut() && p.Grids == nil},
+		{"cells", p.Cells != nil, lower && (r.cut() || r.Method == "chernoff" && r.Cells > 1) && p.Grids == nil},
 		{"grids", p.Grids != nil, lower && sums},
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},

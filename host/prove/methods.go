@@ -60,7 +60,7 @@ func byMoments(ctx context.Context, e *engine.Engine, cfg Config, tasks []proper
 	if err != nil {
 		return nil, err
 	}
-	return results, chernoff.Boxes(ctx, e, cfg.known, results)
+	return results, chernoff.Boxes(ctx, e, cfg.Cells, cfg.known, results)
 }
 
 // byDraws decides drawn networks.

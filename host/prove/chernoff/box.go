@@ -1,12 +1,15 @@
 package chernoff
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"runtime"
 	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
@@ -24,10 +27,14 @@ const (
 	firstBudget, budgets = 4, 44
 )
 
-// Boxes bounds the tasks that Certify leaves at 0 as their boxes are no points. Of what is known already, known has the
-// lower bounds, nil if nothing is: what seems to be no more is not looked for.
-func Boxes(ctx context.Context, e *engine.Engine, known []float64, results []*claim.Result) error {
+// Boxes bounds the tasks that Certify leaves at 0 as their boxes are no points, and cuts each box of T into up to so many
+// cells; 0 leaves that to the program. Of what is known already, known has the lower bounds, nil if nothing is: what
+// seems to be no more is not looked for.
+func Boxes(ctx context.Context, e *engine.Engine, cells int, known []float64, results []*claim.Result) error {
 	c := newChain(e.Normal)
+	if cells == 0 && e.Normal.Inputs() <= decide.FewInputs {
+		cells = mostCells
+	}
 	for i, r := range results {
 		if r.Lower() > 0 || r.Task.Ball != nil {
 			continue
@@ -36,7 +43,7 @@ func Boxes(ctx context.Context, e *engine.Engine, known []float64, results []*cl
 		if known != nil {
 			least = known[i]
 		}
-		if err := c.certifyBoxes(ctx, r, 1-least); err != nil && !e.Cut(ctx, err) {
+		if err := c.certifyBoxes(ctx, r, cells, 1-least); err != nil && !e.Cut(ctx, err) {
 			return err
 		}
 	}
@@ -44,26 +51,34 @@ func Boxes(ctx context.Context, e *engine.Engine, known []float64, results []*cl
 }
 
 // certifyBoxes bounds a task: the failures of the boxes of T add up. There is nothing to be gained from enough on.
-func (c *chain) certifyBoxes(ctx context.Context, r *claim.Result, enough float64) error {
+func (c *chain) certifyBoxes(ctx context.Context, r *claim.Result, cells int, enough float64) error {
 	t, fail := r.Task, 0.0
 	if len(t.S.Rows) > mostRows || len(t.S.Any) == 0 || len(t.S.Gates) > 0 || !slices.ContainsFunc(t.T, func(b property.Box) bool { return !nearlyPoint(b) }) {
 		return nil
 	}
-	var proofs []*claim.ChernoffProof
-	var taus []float64
+	var trees []int
+	var leaves []*boxCell
 	for _, box := range t.T {
-		f, err := c.wideBoxed(ctx, box, &t.S, enough-fail)
-		if err != nil || f == nil {
+		root, err := c.cut(ctx, box, &t.S, cells, enough-fail)
+		if err != nil {
 			return err
 		}
-		if fail = arith.Up(fail + f.failUp); !(fail < 1) {
+		if fail = arith.Up(fail + root.best()); !(fail < 1) {
 			return nil
 		}
-		proofs, taus = append(proofs, &claim.ChernoffProof{Rows: f.rows}), append(taus, f.tau)
+		trees, leaves = root.leaves(trees, leaves)
+	}
+	var proofs []*claim.ChernoffProof
+	var taus []float64
+	for _, l := range leaves {
+		proofs, taus = append(proofs, &claim.ChernoffProof{Rows: l.rows}), append(taus, l.tau)
 	}
 	r.LogP = measure.LogComplementDown(slack.ChernoffUp(fail))
 	if r.Lower() > 0 {
 		r.Tau, r.Proof.Tau, r.Proof.Chernoff = slices.Max(taus), taus, proofs
+		if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
+			r.Cells = len(leaves)
+		}
 	}
 	return nil
 }
@@ -156,6 +171,9 @@ type spread struct {
 	// loss and variance are e and v of the linear part: it is below -loss - q sqrt(variance) with at most
 	// what q is the quantile of.
 	loss, variance float64
+	// axis is the input that adds most to loss.
+	axis int
+	most float64
 }
 
 // last is neuron j of the last hidden layer.
@@ -216,15 +234,16 @@ func (b *region) tailUp(g *boxGuess) float64 {
 }
 
 // wideBoxed bounds the probability that the network leaves S in a box; nil where nothing is shown, or seems to be
-// shown below enough.
-func (c *chain) wideBoxed(ctx context.Context, box property.Box, s *property.Safe, enough float64) (*found, error) {
+// shown below enough. It says along which axis the box matters most.
+func (c *chain) wideBoxed(ctx context.Context, box property.Box, s *property.Safe, enough float64) (*found, int, error) {
 	heads := make([]*head, len(s.Rows))
 	for r := range s.Rows {
 		heads[r] = c.head(&s.Rows[r])
 	}
-	b, guesses, err := c.lookedWide(ctx, box, heads, s.Any, enough)
+	axis := box.Widest()
+	b, guesses, err := c.lookedWide(ctx, box, heads, s.Any, enough, &axis)
 	if err != nil || guesses == nil {
-		return nil, err
+		return nil, axis, err
 	}
 	f := &found{failUp: b.budget, tau: b.tau, rows: make([]claim.ChernoffRow, len(s.Rows))}
 	tails := make([]float64, len(guesses))
@@ -237,9 +256,9 @@ func (c *chain) wideBoxed(ctx context.Context, box property.Box, s *property.Saf
 		f.failUp = arith.Up(f.failUp + tail)
 	}
 	if err != nil || !(f.failUp < 1) {
-		return nil, err
+		return nil, axis, err
 	}
-	return f, nil
+	return f, axis, nil
 }
 
 // failing is the probability that the row's difference is less than its quantile.
@@ -256,7 +275,7 @@ func (g *boxGuess) claimed() claim.ChernoffRow {
 }
 
 // lookedWide looks at the rows of all alternatives, and chooses one, and a tau.
-func (c *chain) lookedWide(ctx context.Context, box property.Box, heads []*head, any [][]int, enough float64) (b *region, guesses []boxGuess, err error) {
+func (c *chain) lookedWide(ctx context.Context, box property.Box, heads []*head, any [][]int, enough float64, axis *int) (b *region, guesses []boxGuess, err error) {
 	tau := firstTau
 	for try := range 2 {
 		next, err := c.newRegion(ctx, box, tau)
@@ -269,12 +288,16 @@ func (c *chain) lookedWide(ctx context.Context, box property.Box, heads []*head,
 		}
 		of := make([]*boxGuess, len(heads))
 		for _, all := range any {
-			if !(next.hopeApprox(spreads, all) < enough) {
+			hope, worst := next.hopeApprox(spreads, all)
+			if *axis = worst.axis; !(hope < enough) {
 				continue
 			}
-			these, err := next.guesses(ctx, spreads, of, all)
+			these, err := next.guesses(ctx, spreads, of, all, enough)
 			if err != nil {
 				return nil, nil, err
+			}
+			if these == nil {
+				continue
 			}
 			if fail := failWide(next, these); fail < enough {
 				b, guesses, enough = next, these, fail
@@ -301,19 +324,26 @@ func failWide(b *region, rows []boxGuess) float64 {
 	return sum
 }
 
-// guesses looks at the rows of an alternative that were not looked at yet, on all cores.
-func (b *region) guesses(ctx context.Context, spreads []*spread, of []*boxGuess, all []int) ([]boxGuess, error) {
-	err := fault.OnCores(ctx, len(all), func(i int) {
-		if r := all[i]; of[r] == nil {
-			g := b.rowApprox(spreads[r])
-			g.row, of[r] = r, &g
+// guesses looks at the rows of an alternative that were not looked at yet, the least likely ones first, on all cores; nil
+// if all seem to fail with enough.
+func (b *region) guesses(ctx context.Context, spreads []*spread, of []*boxGuess, all []int, enough float64) (list []boxGuess, err error) {
+	sorted, fail := slices.Clone(all), b.budget
+	slices.SortStableFunc(sorted, func(x, y int) int { return cmp.Compare(b.deviations(spreads[x]), b.deviations(spreads[y])) })
+	for some := range slices.Chunk(sorted, max(1, runtime.GOMAXPROCS(0))) {
+		if err := fault.OnCores(ctx, len(some), func(i int) {
+			if r := some[i]; of[r] == nil {
+				g := b.rowApprox(spreads[r])
+				g.row, of[r] = r, &g
+			}
+		}); err != nil {
+			return nil, err
 		}
-	})
-	var list []boxGuess
-	for _, r := range all {
-		if err == nil {
-			list = append(list, *of[r])
+		for _, r := range some {
+			list, fail = append(list, *of[r]), fail+math.Exp(min(0, of[r].log))
+		}
+		if !(fail < enough) {
+			return nil, nil
 		}
 	}
-	return list, err
+	return list, nil
 }

@@ -52,7 +52,7 @@ func TestBoxesAgainstDraws(t *testing.T) {
 		post, task := pointCase(r, math.Exp(2*r.Float64()-5), shapes[i%len(shapes)]...)
 		results, err := Certify(t.Context(), engineOf(t, post), []property.Task{task})
 		if err == nil {
-			err = Boxes(t.Context(), engineOf(t, post), nil, results)
+			err = Boxes(t.Context(), engineOf(t, post), 0, nil, results)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestDifferences(t *testing.T) {
 		draws = 5000
 	}
 	r := rand.New(rand.NewPCG(34, 14))
-	for i := range testscale.Cases(t, 100) {
+	for i := range testscale.Cases(t, 600) {
 		sizes := [][]int{{3, 6, 4, 2}, {2, 9, 2}}[i%2]
 		post, task := pointCase(r, math.Exp(2*r.Float64()-4), sizes...)
 		for k := range post.Layers { // one layer or two have noise, so that each kind of it is seen alone

@@ -132,10 +132,14 @@ func (b *region) through(k int, coefficients []float64, shares []uint8, loss *ar
 	return through
 }
 
-// difference is what inputs add to the difference of a row, of radius r: of the linear part with its deviation sd, and
+// difference is what input k adds to the difference of a row, of radius r: of the linear part with its deviation sd, and
 // of the noise of layers above.
-func difference(loss, variance *arith.Sum, r, size, sd, noise, lipschitz float64) {
-	loss.Add(r, arith.SumUp(measure.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, noise)))
+func (s *spread) difference(loss, variance *arith.Sum, k int, r, size, sd, noise, lipschitz float64) {
+	mean := arith.SumUp(measure.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, noise))
+	if by := r * mean; by > s.most {
+		s.axis, s.most = k, by
+	}
+	loss.Add(r, mean)
 	l := arith.SumUp(sd, arith.ProductUp(arith.Sqrt2OverPiUp, lipschitz))
 	variance.Add(arith.Up(r*r), arith.Up(l*l))
 }
@@ -158,7 +162,7 @@ func (b *region) spreadOfOne(s *spread) {
 			noise = noise.With(s.s[i], arith.SumUp(arith.Up(m*m), l.squareHi[at]))
 			most = max(most, arith.Up(s.s[i]*l.squareHi[at]))
 		}
-		difference(&loss, &variance, r, max(math.Abs(mean.Lo()), math.Abs(mean.Hi())), rootUp(square.Hi()), rootUp(noise.Hi()), rootUp(most))
+		s.difference(&loss, &variance, k, r, max(math.Abs(mean.Lo()), math.Abs(mean.Hi())), rootUp(square.Hi()), rootUp(noise.Hi()), rootUp(most))
 	}
 	s.loss, s.variance = loss.Hi(), max(0, variance.Hi())
 }
@@ -219,7 +223,7 @@ func (b *region) spreadOfTwo(s *spread) {
 		for j, v := range s.s {
 			ofLast = ofLast.With(v, b.joint.second[j*len(b.radius)+k])
 		}
-		difference(&loss, &variance, r, max(math.Abs(mean.Lo()), math.Abs(mean.Hi())), rootUp(square.Hi()),
+		s.difference(&loss, &variance, k, r, max(math.Abs(mean.Lo()), math.Abs(mean.Hi())), rootUp(square.Hi()),
 			arith.SumUp(rootUp(ofSecond.Hi()), rootUp(ofLast.Hi())), arith.SumUp(rootUp(most), rootUp(bend.Hi())))
 	}
 	s.loss, s.variance = loss.Hi(), max(0, variance.Hi())

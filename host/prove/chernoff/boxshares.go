@@ -86,15 +86,23 @@ func (b *region) lostApprox(k int, coefficients []float64, shares [][]uint8) flo
 	return sum
 }
 
-// hopeApprox is about the least that an alternative may be shown to fail with.
-func (b *region) hopeApprox(spreads []*spread, all []int) float64 {
-	sum := b.budget
+// hopeApprox is about the least that an alternative may be shown to fail with, and its row that is least likely.
+func (b *region) hopeApprox(spreads []*spread, all []int) (float64, *spread) {
+	sum, least := b.budget, spreads[all[0]]
 	for _, r := range all {
-		mean, variance := spreads[r].momentsApprox(b.laws[len(b.laws)-1].outline)
-		if mean -= spreads[r].loss; !(mean > 0) {
-			return 1
+		z := b.deviations(spreads[r])
+		if z < b.deviations(least) {
+			least = spreads[r]
 		}
-		sum += math.Exp(-mean * mean / (2 * variance))
+		if sum += math.Exp(-z * z / 2); !(z > 0) {
+			sum = 1
+		}
 	}
-	return sum
+	return sum, least
+}
+
+// deviations is about how many of its deviations a row is above 0 in the box.
+func (b *region) deviations(s *spread) float64 {
+	mean, variance := s.momentsApprox(b.laws[len(b.laws)-1].outline)
+	return (mean - s.loss) / math.Sqrt(max(variance, 1e-300))
 }
