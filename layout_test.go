@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/chernoff": {
 		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
-		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",
@@ -118,7 +118,7 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/moments": {
-		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",

@@ -83,7 +83,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.addFactor(f)
 	c.post.addPredictive(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases, neuronsum and lbp); clbp (concentration); chernoff (points, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
+	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases, neuronsum and lbp); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")

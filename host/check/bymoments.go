@@ -32,10 +32,13 @@ func (p *chernoffProof) moments() (*moments.Proof, error) {
 	return &moments.Proof{Rows: rows, Statements: statements}, nil
 }
 
-// chernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first.
+// chernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first; on a
+// box of some width what the row's difference may fail with, and a byte for each hidden neuron.
 type chernoffRow struct {
 	Rate   float64 `json:"rate"`
 	Slopes []byte  `json:"slopes,omitempty"`
+	Budget float64 `json:"budget,omitempty"`
+	Shares []byte  `json:"shares,omitempty"`
 }
 
 // momentRows are the rows of a proof.
@@ -46,7 +49,7 @@ func momentRows(list []chernoffRow) ([]moments.Row, error) {
 		if len(l.Slopes)%size != 0 {
 			return nil, fmt.Errorf("row %d has %d bytes of slopes, each neuron has %d", r, len(l.Slopes), size)
 		}
-		rows[r].Rate = l.Rate
+		rows[r] = moments.Row{Rate: l.Rate, Budget: l.Budget, Shares: l.Shares}
 		for of := range slices.Chunk(l.Slopes, size) {
 			slope := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(of[at:]))) }
 			p := moments.Plane{Mean: slope(0), Variance: slope(4)}
@@ -72,21 +75,28 @@ func byMoments(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Chernoff, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: chernoff: %w", err)
 	}
-	taus, err := tausOf(q.Proof.Tau, len(q.task.T))
+	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	if err == nil && q.Proof.Cells != nil && len(cells) != q.Cells {
+		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
+	}
+	if err != nil {
+		return chance{}, err
+	}
+	taus, err := tausOf(q.Proof.Tau, len(cells))
 	switch {
 	case err != nil:
 		return chance{}, err
 	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
-	case len(proofs) != len(q.task.T):
-		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d boxes", len(proofs), len(q.task.T))
+	case len(proofs) != len(cells):
+		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
 	}
 	var fails []float64
 	for b, p := range proofs {
 		how, err := p.moments()
 		if err == nil {
 			var fail float64
-			fail, err = c.FailUp(ctx, q.task.T[b], &q.task.S, taus[b], how)
+			fail, err = c.FailUp(ctx, cells[b], &q.task.S, taus[b], how)
 			fails = append(fails, fail)
 		}
 		if err != nil {

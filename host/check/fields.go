@@ -68,7 +68,7 @@ func (r *record) consistentMethod() error {
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
 	case r.Method == "phases" && (r.Cells > 0) != (r.Proof.Cells != nil):
 		return fmt.Errorf("cells: %d, and those of the proof are %d numbers", r.Cells, len(r.Proof.Cells))
-	case r.Method != "phases" && r.cut() != (r.Cells > 0):
+	case r.Method != "phases" && r.cut() != (r.Cells > 0) && !(r.Method == "chernoff" && r.Proof.Cells != nil && r.Cells > 1):
 		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
 	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" && r.Method != "chernoff" || !(r.Tau > 0 && r.Tau < 1)):
 		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
@@ -92,7 +92,7 @@ func (r *record) consistentProof() error {
 		part       string
 		there, may bool
 	}{
-		{"cells", p.Cells != nil, lower && (r.cut() && p.Grids == nil || r.Method == "phases")},
+		{"cells", p.Cells != nil, lower && (r.cut() && p.Grids == nil || r.Method == "phases" || r.Method == "chernoff" && r.Cells > 1)},
 		{"grids", p.Grids != nil, lower && sums},
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},

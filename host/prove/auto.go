@@ -106,7 +106,7 @@ func boxed(t property.Task) (box property.Task, worth bool) {
 	return t, len(b.Lo) <= decide.FewInputs || slices.Equal(b.Lo, b.Hi)
 }
 
-// momentRungs are exact moments, which take up to a second where a box of T is a point, and else nothing.
+// momentRungs are exact moments, which take up to a second where they may gain something.
 func momentRungs(e *engine.Engine) []rung {
 	if chernoff.Fits(e.Posterior) != nil {
 		return nil

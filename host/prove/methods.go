@@ -54,9 +54,13 @@ func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells, Known: cfg.known, Decided: cfg.Decided}, tasks)
 }
 
-// byMoments bounds points by exact moments.
-func byMoments(ctx context.Context, e *engine.Engine, _ Config, tasks []property.Task) ([]*claim.Result, error) {
-	return chernoff.Certify(ctx, e, tasks)
+// byMoments bounds points by exact moments, and boxes by these at their middles and by differences.
+func byMoments(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	results, err := chernoff.Certify(ctx, e, tasks)
+	if err != nil {
+		return nil, err
+	}
+	return results, chernoff.Boxes(ctx, e, cfg.Cells, cfg.known, results)
 }
 
 // byDraws decides drawn networks.

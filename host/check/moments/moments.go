@@ -18,10 +18,13 @@ import (
 type Proof struct{ Rows, Statements []Row }
 
 // Row is how a row was bounded: by a rate, 0 if it was not, and planes for the neurons of all hidden layers below it but
-// the first, from the lowest layer on.
+// the first, from the lowest layer on. If a row was by the middle of a box and a
+// difference, that may fail with Budget, and Shares are the parts of differences that go through hidden neurons, in 128ths.
 type Row struct {
 	Rate   float64
 	Planes []Plane
+	Budget float64
+	Shares []byte
 }
 
 const (

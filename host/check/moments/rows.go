@@ -66,6 +66,9 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 		return nil, nil, err
 	}
 	rows := p.Rows
+	if spread(rows) {
+		return c.boxTails(ctx, box, of, tau, rows)
+	}
 	a, err := c.around(ctx, box, tau, p.Statements)
 	if err != nil {
 		return nil, nil, err
@@ -113,6 +116,9 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 	for r, row := range p.Rows {
 		if err := fits("row", r, row, planes); err != nil {
 			return err
+		}
+		if row.Budget != 0 && len(row.Shares) == 0 {
+			return fmt.Errorf("row %d has the budget %v for differences, and no shares of them", r, row.Budget)
 		}
 	}
 	return nil

@@ -175,9 +175,9 @@ func (l *layer) belowApprox(by []slopes) (al, b []float64) {
 	return al, b
 }
 
-// sketch is Lam(al, b; ., .) of a neuron at the points of a grid over its rect.
+// sketch is the logarithm of a neuron's moment, of a tilt, at the points of a grid over its rect.
 type sketch struct {
-	al, b       float64
+	tilt        func(mean, v float64) tilt
 	means, vars []float64
 	log         [gridMeans][gridVars]float64
 }
@@ -186,19 +186,19 @@ type sketch struct {
 func newSketches(rects []rect, al, b []float64) []*sketch {
 	sketches := make([]*sketch, len(rects))
 	for o, r := range rects {
-		if sketches[o] = newSketch(r, al[o], b[o]); sketches[o] == nil {
+		if sketches[o] = newSketch(r, func(mean, v float64) tilt { return tiltApprox(al[o], b[o], mean, v) }); sketches[o] == nil {
 			return nil
 		}
 	}
 	return sketches
 }
 
-// newSketch is nil where Lam is infinite.
-func newSketch(r rect, al, b float64) *sketch {
+// newSketch is nil where that is infinite.
+func newSketch(r rect, of func(mean, v float64) tilt) *sketch {
 	if !(r.varLo > 0) {
 		return nil
 	}
-	s := &sketch{al: al, b: b}
+	s := &sketch{tilt: of}
 	for i := range gridMeans {
 		s.means = append(s.means, r.meanLo+(r.meanHi-r.meanLo)*float64(i)/(gridMeans-1))
 	}
@@ -207,7 +207,7 @@ func newSketch(r rect, al, b float64) *sketch {
 	}
 	for i, mean := range s.means {
 		for j, v := range s.vars {
-			if s.log[i][j] = tiltApprox(al, b, mean, v).log; math.IsNaN(s.log[i][j]) || math.IsInf(s.log[i][j], 0) {
+			if s.log[i][j] = of(mean, v).log; math.IsNaN(s.log[i][j]) || math.IsInf(s.log[i][j], 0) {
 				return nil
 			}
 		}
@@ -217,7 +217,7 @@ func newSketch(r rect, al, b float64) *sketch {
 
 // plane is one above the surface that is about lowest at a point, and its height over 0.
 func (s *sketch) plane(mean, variance float64) (slopes, float64) {
-	at := tiltApprox(s.al, s.b, mean, variance)
+	at := s.tilt(mean, variance)
 	best, least := slopes{}, math.Inf(1)
 	by := slopes{at.byMean, at.byVar}
 	for range 3 {

@@ -1,7 +1,7 @@
 // Package chernoff bounds rows of a network at a point of T by Chernoff's bound, with exact moments of ReLU
 // neurons in the place of relaxations ((51) and (52), docs/chernoff.md): given the layer below, the neurons of
 // a layer are independent normal numbers at one x. Where the spread is large, a neuron's own noise costs
-// nothing then.
+// nothing then. On a box, a row is bounded by its middle and a difference ((53) and (54); box.go).
 //
 // It works on the host, in float64. Rates and planes are found by a search in ordinary arithmetic; every
 // bound holds, however they were chosen.

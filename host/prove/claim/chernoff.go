@@ -15,10 +15,14 @@ type ChernoffProof struct {
 
 // ChernoffRow is the rate h of a row's moment, 0 if the row was not bounded, and the slopes of the planes of
 // all hidden layers below it but the first, in the order of neurons: by mean and by variance, two little-endian
-// float32 each.
+// float32 each. On a box of some width, Budget is what the row's difference from the middle may fail with,
+// and Shares has a byte for each hidden neuron, in their order: the part of a difference that goes through it,
+// in 128ths.
 type ChernoffRow struct {
 	Rate   float64 `json:"rate"`
 	Slopes []byte  `json:"slopes,omitempty"`
+	Budget float64 `json:"budget,omitempty"`
+	Shares []byte  `json:"shares,omitempty"`
 }
 
 // AddSlopes appends the slopes of a neuron, which must be float32.

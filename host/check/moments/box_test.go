@@ -1,0 +1,73 @@
+package moments
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/arith"
+	"psafe/host/prove/measure"
+	"psafe/internal/testscale"
+)
+
+// TestResponse: at least what a neuron does for each move within the radius, and no more than for the worst; and its
+// moment is that of certify's pieces.
+func TestResponse(t *testing.T) {
+	r := rand.New(rand.NewPCG(53, 1))
+	for i := range testscale.Cases(t, 3000) {
+		h, a, radius, share := math.Exp(r.NormFloat64()), r.NormFloat64(), coarser(math.Exp(r.NormFloat64()-1)), float64(r.IntN(129))/128
+		var base *stretch
+		bend := 0.0
+		if i%2 == 1 {
+			base = &stretch{slope: r.NormFloat64(), bend: -r.Float64()}
+		} else if i%4 == 0 {
+			bend = r.Float64()
+		}
+		f := responseOf(h, a, share, radius, base, arith.Exactly(bend))
+		x, got := radius*3*(2*r.Float64()-1), math.Inf(1)
+		for j := range f.parts {
+			if s := &f.parts[j]; s.from <= x && x <= s.to {
+				got = s.power + s.slope*x + s.bend*x*x/2
+			}
+		}
+		most := math.Inf(-1)
+		for _, d := range []float64{-radius, -radius / 3, 0, radius / 2, radius, min(max(-x, -radius), radius)} {
+			z, moved := max(x, 0), max(x+d, 0)
+			out := -h*a*moved + h*a*share*d + bend*moved*moved/2
+			if base != nil {
+				out += h*a*z + base.slope*z + base.bend*z*z/2
+			}
+			most = max(most, out)
+		}
+		if room := 1e-12 * (1 + math.Abs(most)); got < most-room || bend == 0 && got > most+room {
+			t.Errorf("case %d: %v, a neuron adds %v", i, got, most)
+		}
+		v := 0.9 * r.Float64()
+		var pieces []measure.Piece
+		for _, s := range f.parts {
+			pieces = append(pieces, measure.Piece{To: s.to, Power: s.power, Slope: s.slope, Bend: s.bend})
+		}
+		if len(pieces) > 4 {
+			continue
+		}
+		mean := 2 * r.NormFloat64()
+		if got, same := f.valueUp(mean, v), measure.PiecesMomentUp(pieces, mean, v); got < same-0.5 || got > same+0.5 {
+			t.Errorf("case %d: a moment of e^%v, certify has e^%v", i, got, same)
+		}
+	}
+}
+
+// TestQuantile: it is at most as likely as said, and near.
+func TestQuantile(t *testing.T) {
+	for _, tau := range []float64{0.3, 1e-3, 1e-9} {
+		for layers := 1; layers <= 2; layers++ {
+			q := quantile(tau, layers)
+			if up := float64(layers) * measure.TailUp(q); up > tau*(1+1e-9) || up < tau*(1-1e-6) {
+				t.Errorf("%v, %d layers: %v, which has %v", tau, layers, q, up)
+			}
+		}
+	}
+	if quantile(1e-320, 1) != arith.Inf && quantile(0, 1) != arith.Inf {
+		t.Error("a quantile that was not looked at")
+	}
+}

@@ -1,0 +1,293 @@
+package moments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/check/curves"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+const (
+	// statedShare is the part of tau that statements about how far neurons move fail with.
+	statedShare = 1.0 / 64
+	// shareUnits is how many parts of a difference shares are told in.
+	shareUnits = 128
+	// folded is more than sqrt(2/pi) = 0.79788456080286535587...
+	folded = 0.7978845608028655
+)
+
+// spread says that rows were bounded by their middles and by differences.
+func spread(rows []Row) bool {
+	for _, r := range rows {
+		if r.Rate > 0 && len(r.Shares) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fitBox compares sizes of what rows have on boxes.
+func (c *Chain) fitBox(rows []Row) error {
+	neurons := 0
+	for k := range len(c.layers) - 1 {
+		neurons += c.layers[k].Outputs()
+	}
+	for r, row := range rows {
+		if row.Rate == 0 {
+			continue
+		}
+		if len(row.Shares) != neurons || !(row.Budget > 0 && row.Budget < 1) {
+			return fmt.Errorf("row %d has the budget %v and %d shares for %d neurons", r, row.Budget, len(row.Shares), neurons)
+		}
+		for _, s := range row.Shares {
+			if s > shareUnits {
+				return fmt.Errorf("row %d has a share of %d, they are up to %d", r, s, shareUnits)
+			}
+		}
+	}
+	return nil
+}
+
+// moving is what is known of a box: of its middle, and how far from there neurons move in it.
+type moving struct {
+	*around
+	radius []float64
+	// reach are how far pre-activations of each hidden layer move, vary the variances of its weights, from above.
+	reach, vary [][]float64
+	// onto is 1 of the first layer's neurons that are on in the whole box, 0 of those that are off, 1/2 of the others.
+	onto []float64
+	// squares are, for neuron j of the second layer and input k at j*inputs+k, at least the mean square of
+	// sum_i W^2_ji onto_i W^1_ik; weight is above the sum over k of radius_k times the length of (onto_i W^1_ik)_i.
+	squares []float64
+	weight  float64
+}
+
+// boxTails is tails for rows that were bounded by differences.
+func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Row, tau float64, rows []Row) (*around, []float64, error) {
+	if err := c.fitBox(rows); err != nil {
+		return nil, nil, err
+	}
+	if len(c.layers) > 3 {
+		return nil, nil, errors.New("differences over a box are for networks with one or two hidden layers")
+	}
+	m, err := c.moving(ctx, box, tau)
+	if err != nil {
+		return nil, nil, err
+	}
+	tails := make([]float64, len(rows))
+	err = fault.OnCores(ctx, len(rows), func(r int) {
+		tails[r] = 1
+		if rows[r].Rate > 0 {
+			tails[r] = min(1, arith.Up(rows[r].Budget+expUp(m.boxTailLogUp(&of[r], rows[r]))))
+		}
+	})
+	return m.around, tails, err
+}
+
+// moving bounds what is below the last layer.
+func (c *Chain) moving(ctx context.Context, box property.Box, tau float64) (*moving, error) {
+	m := &moving{radius: make([]float64, len(box.Lo))}
+	middle := property.Box{Lo: make([]float64, len(box.Lo))}
+	for k := range box.Lo {
+		x := box.Lo[k]
+		if x != box.Hi[k] {
+			x = arith.Middle(x, box.Hi[k])
+			m.radius[k] = max(0, arith.SumUp(box.Hi[k], -x), arith.SumUp(x, -box.Lo[k]))
+		}
+		middle.Lo[k] = x
+	}
+	middle.Hi = middle.Lo
+	var err error
+	if m.around, err = c.around(ctx, middle, tau, nil); err != nil {
+		return nil, err
+	}
+	for k := range len(c.layers) - 1 {
+		w := &c.layers[k].Weight
+		vary := make([]float64, len(w.Mean))
+		for at := range vary {
+			vary[at] = variance(w, at).Hi
+		}
+		m.vary = append(m.vary, vary)
+	}
+	one := quantile(tau*statedShare, 1)
+	statements := c.layers[0].Outputs()
+	m.reach = [][]float64{m.firstReach(one)}
+	if len(c.layers) == 3 {
+		m.sides(tau)
+		statements += 1 + 2*c.layers[1].Outputs()
+		m.weight = m.weightUp(one)
+		m.squares = make([]float64, c.layers[1].Outputs()*len(m.radius))
+		m.reach = append(m.reach, make([]float64, c.layers[1].Outputs()))
+		two := quantile(tau*statedShare, 2)
+		if err := fault.OnCores(ctx, len(m.reach[1]), func(j int) { m.reach[1][j] = m.secondReach(j, two) }); err != nil {
+			return nil, err
+		}
+	}
+	m.failUp = arith.Up(m.failUp + arith.Up(float64(statements)*arith.Up(tau*statedShare)))
+	for k, list := range m.reach {
+		for i, reach := range list {
+			if !(reach <= math.MaxFloat64) {
+				return nil, fmt.Errorf("neuron %d of hidden layer %d moves by no bound in the box", i, k)
+			}
+		}
+	}
+	return m, nil
+}
+
+// quantile is a z at which the noise of one or two layers, which is below its mean by z of its deviations with at most
+// Q(z) or 2 Q(z), has a probability of at most tau.
+func quantile(tau float64, layers int) float64 {
+	lo, hi := 0.0, 40.0
+	for hi-lo > 0x1p-40 {
+		if mid := (lo + hi) / 2; float64(layers)*curves.TailUp(arith.DDOf(mid)) <= tau {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	if hi == 40 {
+		return arith.Inf // it was not looked at
+	}
+	return hi
+}
+
+// coarser is a number of 24 digits at or above x >= 0, so that its products with shares are exact.
+func coarser(x float64) float64 {
+	const digits = 24
+	f, e := math.Frexp(x)
+	return math.Ldexp(math.Ceil(math.Ldexp(f, digits)), e-digits)
+}
+
+// rootOf is at or above the root.
+func rootOf(x float64) float64 { return arith.Of(0, max(0, x)).Sqrt().Hi }
+
+// firstReach is the statement sum_k |W_ik| radius_k for each neuron of the first layer.
+func (m *moving) firstReach(q float64) []float64 {
+	l := &m.layers[0]
+	reach := make([]float64, l.Outputs())
+	for i := range reach {
+		var mean, v arith.Sum
+		for k, r := range m.radius {
+			if r > 0 {
+				at := k*len(reach) + i
+				mean.Add(curves.AbsMeanUp(l.Weight.Mean[at], l.Weight.SdHi[at]), r)
+				v.Add(m.vary[0][at], arith.Up(r*r))
+			}
+		}
+		reach[i] = coarser(arith.SumUp(mean.Hi(), arith.Up(q*rootOf(v.Hi()))))
+	}
+	return reach
+}
+
+// sides says which neurons of the first layer are on one side in the whole box, and counts with which probability
+// they are not.
+func (m *moving) sides(tau float64) {
+	for i, n := range m.neurons[0] {
+		sd := n.variance.Sqrt()
+		away := func(mean arith.Interval) float64 {
+			room := mean.Minus(arith.Exactly(m.reach[0][i]))
+			if !(room.Lo > 0) {
+				return 1
+			}
+			return curves.TailUp(arith.DDOf(room.Over(sd).Lo))
+		}
+		side, fails := 0.5, 0.0
+		if on, off := away(n.mean), away(n.mean.Negated()); min(on, off) <= tau*(1+0x1p-20) {
+			if side, fails = 0, off; on < off {
+				side, fails = 1, on
+			}
+		}
+		m.onto, m.failUp = append(m.onto, side), arith.Up(m.failUp+fails)
+	}
+}
+
+// weightUp is the statement about the size of the first layer's weights.
+func (m *moving) weightUp(q float64) float64 {
+	l, n := &m.layers[0], m.layers[0].Outputs()
+	var total, v arith.Sum
+	for k, r := range m.radius {
+		var square arith.Sum
+		most := 0.0
+		for i, side := range m.onto {
+			at := k*n + i
+			square.Add(side*side, arith.Up(arith.Up(l.Weight.Mean[at]*l.Weight.Mean[at])+m.vary[0][at]))
+			most = max(most, arith.Up(side*side*m.vary[0][at]))
+		}
+		total.Add(r, rootOf(square.Hi()))
+		v.Add(arith.Up(r*r), most)
+	}
+	return arith.SumUp(total.Hi(), arith.Up(q*rootOf(v.Hi())))
+}
+
+// secondReach is how far neuron j of the second layer moves one way.
+func (m *moving) secondReach(j int, q float64) float64 {
+	low, high := &m.layers[0], &m.layers[1]
+	n, out, inputs := low.Outputs(), high.Outputs(), len(m.radius)
+	var mean, v arith.Sum
+	for i, side := range m.onto {
+		if side > 0 {
+			at, reach := i*out+j, m.reach[0][i]
+			v.Add(m.vary[1][at], arith.Up(reach*reach))
+			if side < 1 {
+				mean.Add(math.Abs(high.Weight.Mean[at]), reach/2)
+			}
+		}
+	}
+	above := v.Hi()
+	v = arith.Sum{}
+	for k, r := range m.radius {
+		var product, noise, own arith.Sum
+		steepest := 0.0
+		for i, side := range m.onto {
+			if side == 0 {
+				continue
+			}
+			at, w := i*out+j, k*n+i
+			a, x := side*high.Weight.Mean[at], low.Weight.Mean[w]
+			product = product.With(a, x)
+			noise = noise.With(arith.Up(a*a), m.vary[0][w])
+			own = own.With(m.vary[1][at], arith.Up(arith.Up(x*x)+m.vary[0][w]))
+			steepest = max(steepest, arith.Up(m.vary[1][at]*m.vary[0][w]))
+		}
+		size := arith.Of(product.Lo(), product.Hi()).Size()
+		m.squares[j*inputs+k] = arith.SumUp(arith.Up(size*size), arith.SumUp(noise.Hi(), own.Hi()))
+		if r > 0 {
+			sd := rootOf(noise.Hi())
+			mean.Add(r, arith.SumUp(curves.AbsMeanUp(size, sd), arith.Up(folded*rootOf(own.Hi()))))
+			slope := arith.SumUp(sd, arith.Up(folded*rootOf(steepest)))
+			v.Add(arith.Up(r*r), arith.Up(slope*slope))
+		}
+	}
+	return coarser(arith.SumUp(mean.Hi(), arith.Up(q*rootOf(arith.SumUp(above, v.Hi())))))
+}
+
+// lastLayer are a row's coefficients over the outputs of the last hidden layer, from below, and their variances and
+// what the row has beside, from above: -h times the constant and h^2/2 times the variance.
+func lastLayer(last *posterior.Layer, row *property.Row, h float64) (a, s []float64, beside float64) {
+	n, out := last.Inputs(), last.Outputs()
+	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
+	var power, own arith.Sum
+	power.Add(-h, row.D)
+	for o := range out {
+		power.Plus(arith.Exactly(-h).Times(coefficient(o).Times(arith.Exactly(last.Bias.Mean[o]))).Hi)
+		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
+	}
+	power.Plus(arith.Up(arith.Up(h*h)*own.Hi()) / 2)
+	a, s = make([]float64, n), make([]float64, n)
+	for j := range n {
+		var mean, v arith.Sum
+		for o := range out {
+			at := j*out + o
+			mean.Plus(coefficient(o).Times(arith.Exactly(last.Weight.Mean[at])).Lo)
+			v.Plus(coefficient(o).Square().Times(variance(&last.Weight, at)).Hi)
+		}
+		a[j], s[j] = mean.Lo(), max(0, v.Hi())
+	}
+	return a, s, power.Hi()
+}
