@@ -133,6 +133,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	moments := images("glyphs-64-32-10.npz", 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float32)
 	moments.Posterior.Factor = "20"
 	either := mixedJobs(t)["clbp float32"]
+	linearised := points("correlated-2-8-3.npz", pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
+	linearised.Posterior.Predictive = certify.PredictiveLinearised
 	searched := points("samples-2-8-3.npz", pair, "", property.KeepsClass, certify.Method{By: new(prove.Finite)})
 	searched.Tasks.Points.Most, searched.Tasks.Points.Step = "0.5", "0.125"
 	var runs [][][]byte
@@ -155,7 +157,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
-		stopped, limited, radii, ball, either, leaves, moments,
+		stopped, limited, radii, ball, either, leaves, moments, linearised,
 	} {
 		runs = append(runs, written(t, j))
 	}

@@ -59,7 +59,8 @@ func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Ta
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	rungs := slices.Concat(rest, ballRungs(tasks), momentRungs(e), rungsOf(e, &cfg))
+	// On boxes moments come last: others, which they would leave no room for, may show more.
+	rungs := slices.Concat(rest, ballRungs(tasks), momentRungs(e, atPoints), rungsOf(e, &cfg), momentRungs(e, onBoxes))
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
@@ -107,11 +108,11 @@ func boxed(t property.Task) (box property.Task, worth bool) {
 }
 
 // momentRungs are exact moments, which take up to a second where they may gain something.
-func momentRungs(e *engine.Engine) []rung {
+func momentRungs(e *engine.Engine, method groupMethod) []rung {
 	if chernoff.Fits(e.Posterior) != nil {
 		return nil
 	}
-	return []rung{{certify: byMoments, enough: content, share: shareOfRung}}
+	return []rung{{certify: method, enough: content, share: shareOfRung}}
 }
 
 // rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes

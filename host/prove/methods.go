@@ -56,9 +56,23 @@ func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 
 // byMoments bounds points by exact moments, and boxes by these at their middles and by differences.
 func byMoments(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	results, err := chernoff.Certify(ctx, e, tasks)
+	results, err := atPoints(ctx, e, cfg, tasks)
 	if err != nil {
 		return nil, err
+	}
+	return results, chernoff.Boxes(ctx, e, cfg.Cells, cfg.known, results)
+}
+
+// atPoints bounds points by exact moments, and nothing else.
+func atPoints(ctx context.Context, e *engine.Engine, _ Config, tasks []property.Task) ([]*claim.Result, error) {
+	return chernoff.Certify(ctx, e, tasks)
+}
+
+// onBoxes bounds by exact moments what is no point.
+func onBoxes(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	results := make([]*claim.Result, len(tasks))
+	for i := range tasks {
+		results[i] = claim.NewResult(&tasks[i], chernoff.Method)
 	}
 	return results, chernoff.Boxes(ctx, e, cfg.Cells, cfg.known, results)
 }
