@@ -59,8 +59,12 @@ func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Ta
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	// On boxes moments come last: others, which they would leave no room for, may show more.
-	rungs := slices.Concat(rest, ballRungs(tasks), momentRungs(e, atPoints), rungsOf(e, &cfg), momentRungs(e, onBoxes))
+	rungs := slices.Concat(rest, ballRungs(tasks), momentRungs(e, atPoints), rungsOf(e, &cfg))
+	if !autoSums(e, &cfg) {
+		// On boxes moments come last: others, which they would leave no room for, may show more. Sums of neurons
+		// do so with all the time that there is.
+		rungs = append(rungs, momentRungs(e, onBoxes)...)
+	}
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
