@@ -34,7 +34,7 @@ func (k *knot) with(n neuronAt, phase float64) *knot {
 const (
 	// branchBatch is how many sub-problems are cut at a time, and candidates how many neurons are
 	// tried for each.
-	branchBatch, candidates = 32, 8
+	branchBatch, candidates = 512, 8
 )
 
 // tree says whether all clauses of the property are proved: at once, or each for itself.
@@ -140,8 +140,8 @@ func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
 		if p.stopped() {
 			return waiting, errStopped
 		}
-		n := min(p.batch, len(waiting))
-		if p.tried+2*n > most {
+		n := min(p.batch, len(waiting), (most-p.tried)/2)
+		if n <= 0 {
 			break
 		}
 		now := slices.Clone(waiting[len(waiting)-n:])
