@@ -52,6 +52,9 @@ func summaryCommand() *cobra.Command {
 			return err
 		}
 		result := s.Result()
+		if len(s.At) > 0 && len(result.Radii) == 0 {
+			return errors.New("--at: none of these records is of psafe radius, or of a campaign with most: leave it out")
+		}
 		if *asJSON {
 			err = printJSON(stdout, result)
 		} else {

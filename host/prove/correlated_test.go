@@ -118,6 +118,9 @@ func TestCorrelatedRefused(t *testing.T) {
 			}
 		}
 		eng.Close()
+		if err := prove.Decides(post); linearised && (err == nil || !strings.Contains(err.Error(), post.Describe())) {
+			t.Errorf("decisions of linearised networks: %v", err)
+		}
 		if _, err := bound.NewModel(dev, post, 12); err == nil {
 			t.Error("NewModel takes it")
 		}

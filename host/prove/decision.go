@@ -22,6 +22,9 @@ func Decides(p *posterior.Posterior) error {
 	if p.Networks() != nil {
 		return nil
 	}
+	if p.About() != nil { // a witness is one of drawn networks, and laws are of rows of networks
+		return fmt.Errorf("decisions are bounded for networks; this is %s: leave --target or --predictive out", p.Describe())
+	}
 	if err := p.RequireRows(); err != nil {
 		return fmt.Errorf("the decision of the predictive is bounded for finite sets of networks, and by concentration LBP: %w", err)
 	}

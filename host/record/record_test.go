@@ -313,7 +313,10 @@ func TestMixedRequire(t *testing.T) {
 			one.Add(r)
 		}
 	}
+	var found record.Tally
+	found.Add(&record.Record{RadiusEnd: "certified", Verdict: "safe", PLower: 1, Require: property.MustExact("0.9")})
 	for _, c := range []struct{ got, want string }{
+		{found.Summary(), "1 of 1 safe with probability >= 0.9, 0 unsafe, 0 unknown; no share or mean is one of the inputs, as radii were chosen by their verdicts: psafe summary has radii"},
 		{one.Summary(), "2 of 2 safe with probability >= 0.9, 0 unsafe, 0 unknown; mean p_lower 0.9499"},
 		{one.Drawn(), "statistical, not certified: 2 of 2 intervals from 0.9 on, 0 below it (confidence 0.9 each)"},
 		{mixed.Summary(), "3 of 4 safe each by its own --require, from 0.5 to 0.99, 0 unsafe, 1 unknown; mean p_lower 0.9499"},

@@ -205,7 +205,8 @@ type Tally struct {
 	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
 	n                     int
-	lower                 Sum // of those that claim one
+	lower                 Sum  // of those that claim one
+	found                 bool // radii that were looked for are among them
 
 	intervals, above, below int
 	confidence              float64
@@ -228,6 +229,7 @@ func (t *Tally) Add(r *Record) {
 		t.most = r.Require
 	}
 	t.n++
+	t.found = t.found || r.RadiusEnd != ""
 	if r.Method != "statistical" {
 		t.lower.Add(float64(r.PLower))
 	}
@@ -264,6 +266,9 @@ func (t *Tally) Summary() string {
 	mean := "mean p_lower " + FormatDown(t.lower.MeanDown(), 4)
 	if t.lower.N() == 0 {
 		mean = "no p_lower is claimed"
+	}
+	if t.found {
+		mean = "no share or mean is one of the inputs, as radii were chosen by their verdicts: psafe summary has radii"
 	}
 	line := fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; %s", t.safe, t.n, with, t.unsafe, t.unknown, mean)
 	if of := t.sets.Words(); of != "" {

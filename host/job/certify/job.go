@@ -105,6 +105,9 @@ func (p *Posterior) Read() (*posterior.Posterior, error) {
 	}
 	if p.Factor != "" {
 		factor, err := property.NewDecimal(p.Factor)
+		if err == nil && !post.Independent() {
+			return nil, fmt.Errorf("--scale-factor is for independent normal weights; %s has %s: leave it out", p.Path, post.Describe())
+		}
 		if err == nil {
 			err = post.Widen(factor.Lo, factor.Hi)
 		}

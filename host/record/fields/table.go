@@ -102,7 +102,7 @@ var Table = []Field{
 	{Name: "posterior", Type: "string", Class: Said, Doc: "path as typed"},
 	{Name: "posterior_sha256", Type: "string", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "posterior_scale", Type: "string", Class: Question, Asked: true, Doc: "a word of [`--scale`](formats.md#scale-what-a-spread-is), then after commas the words of single arrays that differ, such as " +
-		"`softplus,none`; with `--scale-factor`, for example `sd x 10`; `unknown` for sets of networks and dropout"},
+		"`softplus,none`; with `--scale-factor`, for example `sd x 10`; `unknown` for sets of networks, dropout, and where no array is a spread, as with covariances alone"},
 	{Name: "predictive", Type: "string, omitted", Class: Question, Asked: true, Doc: "`linearised` with `--predictive linearised`: P_safe is that of the networks linearised in their weights about the mean, another posterior of functions than that of the networks ([posteriors.md](posteriors.md#8-the-linearised-posterior))"},
 	{Name: "posterior_sd", Type: "string, omitted", Class: Question, Asked: true, Doc: "for an ONNX network: `--sd` as typed, `relative` and `--sd-relative`, or `file` and `--scale`"},
 	{Name: "posterior_sd_file", Type: "string, omitted", Class: Said, Doc: "`--sd-file`: path as typed"},
@@ -118,7 +118,7 @@ var Table = []Field{
 	{Name: "run", Type: "string", Class: Question, Doc: "the first 16 hexadecimal digits of the SHA-256 of the `id`s of all tasks of the run, each with its line end, in their order: the " +
 		"same in all records of a run and in no other run's"},
 	{Name: "proof", Type: "object, omitted", Class: Compared, Doc: "what identifies the certificate besides the fields above, so that it can be proved again without a search: see below"},
-	{Name: "proof.cells", Type: "integers", Class: Certificate, Doc: "clbp, neuronsum, and phases if T was cut: how the boxes of T were cut. For each box its tree in preorder: -1 is a leaf, j >= 0 a cut in input j at the " +
+	{Name: "proof.cells", Type: "integers", Class: Certificate, Doc: "clbp, neuronsum, and phases and chernoff if T was cut: how the boxes of T were cut. For each box its tree in preorder: -1 is a leaf, j >= 0 a cut in input j at the " +
 		"middle, followed by the lower half's tree and the upper half's; absent if no box was cut"},
 	{Name: "proof.grids", Type: "lists of lists of numbers", Class: Certificate, Doc: "neuronsum, if T was cut by planes: for each box, for each axis, the coordinates of the planes across it, ascending, inside the " +
 		"box. The rows that were proved at the points of these grids are those of `mixtures` or, without `mixtures`, those of one " +
@@ -129,12 +129,12 @@ var Table = []Field{
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
-	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T"},
+	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T, or each cell"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each cell of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open`, `rows` and `trees`"},
-	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
+	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T, or each cell where T was cut, the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
 		"each with `rate` and `slopes`, on a box of some width with `budget` and `shares`, and with three and more hidden layers `statements`, each with a rate and slopes"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +

@@ -222,6 +222,11 @@ func TestSpreads(t *testing.T) {
 	if err != nil || len(series) != 1 || series[0].Points[0].Inputs != 2 {
 		t.Errorf("two classes of one input: %v %+v", err, series)
 	}
+	linearised := resealed(lines[11], `"activations"`, `"predictive":"linearised","activations"`)
+	series, _, err = plot.EpsSeries(read(t, lines[11], linearised), []string{"posterior"})
+	if err != nil || len(series) != 2 || series[1].Name != "p.npz linearised" {
+		t.Errorf("%v %+v", err, series)
+	}
 	groups, _, _, err := plot.BarGroups(read(t, lines[11], lines[12], other), []string{"posterior"})
 	if err != nil || len(groups) != 2 || groups[1].Name != "p.npz\ntop_k:2" {
 		t.Errorf("%v %+v", err, groups)

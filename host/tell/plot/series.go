@@ -257,7 +257,7 @@ func posteriorNames(records []record.Placed) []string {
 	names := make([]string, len(records))
 	owner, clash := map[string]string{}, map[string]bool{}
 	identity := func(r *record.Placed) string {
-		return r.PosteriorSHA256 + " " + r.PosteriorScale + " " + strings.Join(r.Activations, ",")
+		return r.PosteriorSHA256 + " " + r.PosteriorScale + " " + r.Predictive + " " + strings.Join(r.Activations, ",")
 	}
 	// Each level says more; a name that two posteriors share goes to the next.
 	for level := range 3 {
@@ -280,6 +280,9 @@ func posteriorName(p *record.Placed, level int) string {
 	name := quoted(base(p.Posterior), 40)
 	if _, factor, ok := strings.Cut(p.PosteriorScale, " x "); ok {
 		name += " x " + quoted(factor, 12)
+	}
+	if p.Predictive != "" {
+		name += " " + quoted(p.Predictive, 12)
 	}
 	if level > 0 {
 		name += " " + quoted(p.PosteriorSHA256[:min(8, len(p.PosteriorSHA256))], 8)

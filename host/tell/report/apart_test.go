@@ -55,6 +55,7 @@ func TestLinesApart(t *testing.T) {
 		{func(r *record.Record) { r.Mean, r.Std = "0.5", "2" }, "lbp: 2 of 2; []"},
 		{func(r *record.Record) { r.Channels = "first" }, "lbp: 2 of 2; []"},
 		{func(r *record.Record) { r.PosteriorSD, r.PosteriorSDSHA = "file sd", "ff" }, "lbp: 1 of 2; lbp: 1 of 2; []"},
+		{func(r *record.Record) { r.Predictive = "linearised" }, "lbp: 1 of 2; lbp: 1 of 2; []"},
 	} {
 		records := both(c.change)
 		if got := lines(records); got != c.want {

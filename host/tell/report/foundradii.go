@@ -38,7 +38,7 @@ func radiiParts(groups []summary.RadiiGroup) (list []radiiPart) {
 
 func radiiPartOf(g *summary.RadiiGroup) radiiPart {
 	f := g.Found
-	part := radiiPart{Of: shown(fmt.Sprintf("%s, %s, %s, %s", g.Posterior, g.Property, g.Wanted, record.MethodToday(g.Method)))}
+	part := radiiPart{Of: shown(fmt.Sprintf("%s, %s, %s, %s", g.PosteriorNamed(), g.Property, g.Wanted, record.MethodToday(g.Method)))}
 	certified, refuted := f.CertifiedAt(), f.RefutedAt()
 	all := append(append([]record.RadiusCount(nil), certified...), refuted...)
 	most := new(big.Rat)

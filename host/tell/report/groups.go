@@ -35,6 +35,7 @@ func groupsOf(result *summary.Result) groups {
 		{"posterior", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Posterior), g.PosteriorSHA256) }},
 		{"spread", func(g *summary.Group) string { return g.PosteriorScale }},
 		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
+		{"predictive", func(g *summary.Group) string { return g.Predictive }},
 		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
 		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Inputs), g.InputsSHA256) }},
 		{"property", func(g *summary.Group) string { return g.Property }},
@@ -91,10 +92,14 @@ func (r *groupRow) fill(m *summary.Means, records int) {
 func posteriorNames(records []record.Placed) []string {
 	levels := []func(r *record.Record) string{
 		func(r *record.Record) string {
+			name := base(r.Posterior)
 			if _, factor, ok := strings.Cut(r.PosteriorScale, " x "); ok {
-				return base(r.Posterior) + " x " + factor
+				name += " x " + factor
 			}
-			return base(r.Posterior)
+			if r.Predictive != "" {
+				name += " " + r.Predictive
+			}
+			return name
 		},
 		func(r *record.Record) string { return fmt.Sprintf(" %.8s", r.PosteriorSHA256) },
 		func(r *record.Record) string {
@@ -110,7 +115,7 @@ func posteriorNames(records []record.Placed) []string {
 			if clash[names[i]] {
 				names[i] += shown(more(r))
 			}
-			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, strings.Join(r.Activations, ",")}, " ")
+			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ",")}, " ")
 			if of, known := owner[names[i]]; known && of != identity {
 				clash[names[i]] = true
 			}

@@ -253,7 +253,7 @@ func verdictsOf(result *summary.Result) []verdict {
 func countedOf(result *summary.Result) []string {
 	var list []string
 	if result.Questions < result.Records && result.NotCompared == 0 {
-		list = append(list, fmt.Sprintf("%s records are about %s different questions, because some were asked by several methods, or twice. Every record counts here.",
+		list = append(list, fmt.Sprintf("%s records are about %s different questions, because some were asked by several methods, or twice, or are both ends of a radius that was looked for. Every record counts here.",
 			grouped(result.Records), grouped(result.Questions)))
 	}
 	if n := result.Records - result.WithPLower; n > 0 {

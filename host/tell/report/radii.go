@@ -24,7 +24,7 @@ func foundOf(groups []summary.RadiiGroup) string {
 		}
 		of := ""
 		if len(groups) > 1 {
-			of = shown(fmt.Sprintf(" (%s, %s, %s, %s)", g.Posterior, g.Property, g.Wanted, record.MethodToday(g.Method)))
+			of = shown(fmt.Sprintf(" (%s, %s, %s, %s)", g.PosteriorNamed(), g.Property, g.Wanted, record.MethodToday(g.Method)))
 		}
 		f := g.Found
 		text += fmt.Sprintf(" Of %s inputs%s, %s have a certified radius, of at least %s on average over all and %s in the median", grouped(g.OfInputs), of, grouped(g.Certified),

@@ -21,7 +21,9 @@ type About struct {
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
 	// PosteriorSD is that of an ONNX network.
-	PosteriorSD  string   `json:"posterior_sd,omitempty"`
+	PosteriorSD string `json:"posterior_sd,omitempty"`
+	// Predictive is "linearised" where P_safe is that of linearised networks: another posterior.
+	Predictive   string   `json:"predictive,omitempty"`
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs"`
 	InputsSHA256 string   `json:"inputs_sha256"`
@@ -32,6 +34,9 @@ type About struct {
 	Method string `json:"method"`
 	Eps    string `json:"eps"`
 }
+
+// PosteriorNamed is the posterior's file, and what of it P_safe is about where that is not its networks.
+func (a *About) PosteriorNamed() string { return strings.TrimSpace(a.Posterior + " " + a.Predictive) }
 
 type group struct {
 	About
@@ -48,13 +53,13 @@ type groups struct {
 
 // aboutOf is what a record is about.
 func aboutOf(r *record.Record) About {
-	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
+	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Predictive, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
 }
 
 func (g *groups) add(r *record.Record) {
 	about := aboutOf(r)
 	g.key = g.key[:0]
-	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, strings.Join(about.Activations, ","),
+	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, about.Predictive, strings.Join(about.Activations, ","),
 		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {
 		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
 		g.key = append(g.key, text...)
@@ -75,14 +80,14 @@ func (g *groups) add(r *record.Record) {
 }
 
 // butRadius is what a group asks, but for the radius.
-func (g *group) butRadius() [4]string {
-	return [4]string{g.PosteriorSHA256, g.InputsSHA256, g.Property, g.Method}
+func (g *group) butRadius() [5]string {
+	return [5]string{g.PosteriorSHA256, g.Predictive, g.InputsSHA256, g.Property, g.Method}
 }
 
 // otherInputs says of which questions the groups at different radii are about different inputs: those of
 // psafe radius are, and were chosen by their verdicts.
-func otherInputs(groups []*group) map[[4]string]bool {
-	first, other := map[[4]string]*group{}, map[[4]string]bool{}
+func otherInputs(groups []*group) map[[5]string]bool {
+	first, other := map[[5]string]*group{}, map[[5]string]bool{}
 	for _, g := range groups {
 		of := g.butRadius()
 		if first[of] == nil {
@@ -143,7 +148,7 @@ func (g *groups) sorted() []*group {
 			}
 		}
 		return cmp.Or(cmp.Compare(a.Posterior, b.Posterior), cmp.Compare(a.PosteriorSHA256, b.PosteriorSHA256), cmp.Compare(a.PosteriorScale, b.PosteriorScale),
-			cmp.Compare(a.PosteriorSD, b.PosteriorSD), slices.Compare(a.Activations, b.Activations),
+			cmp.Compare(a.PosteriorSD, b.PosteriorSD), cmp.Compare(a.Predictive, b.Predictive), slices.Compare(a.Activations, b.Activations),
 			cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.InputsSHA256, b.InputsSHA256), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Method, b.Method), radius)
 	})
 	return list

@@ -214,6 +214,7 @@ func (p *printer) groups() {
 		{"posterior", func(g *Group) string { return named(g.Posterior, g.PosteriorSHA256) }},
 		{"scale", func(g *Group) string { return scaleOf(g.PosteriorScale) }},
 		{"sd", func(g *Group) string { return g.PosteriorSD }},
+		{"predictive", func(g *Group) string { return g.Predictive }},
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
 		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
 		{"property", func(g *Group) string { return g.Property }},

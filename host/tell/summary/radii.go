@@ -60,7 +60,7 @@ func (s *radii) add(r *record.Record) {
 	wanted := r.WantedWords()
 	about := aboutOf(r)
 	about.Eps = ""
-	key := fmt.Sprintf("%q %q", []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, about.InputsSHA256, r.Member(), about.Property, about.Method, wanted}, about.Activations)
+	key := fmt.Sprintf("%q %q", []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, about.Predictive, about.InputsSHA256, r.Member(), about.Property, about.Method, wanted}, about.Activations)
 	g := s.known[key]
 	if g == nil {
 		if len(s.list) == mostRadiiGroups {
@@ -99,7 +99,7 @@ func (s *radii) result(at []property.Exact) []RadiiGroup {
 		list = append(list, of)
 	}
 	slices.SortStableFunc(list, func(a, b RadiiGroup) int {
-		return cmp.Or(cmp.Compare(a.Posterior, b.Posterior), cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Wanted, b.Wanted), cmp.Compare(a.Method, b.Method))
+		return cmp.Or(cmp.Compare(a.PosteriorNamed(), b.PosteriorNamed()), cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Wanted, b.Wanted), cmp.Compare(a.Method, b.Method))
 	})
 	return list
 }
@@ -143,7 +143,7 @@ func (g *RadiiGroup) cells() []string {
 	if r := f.MedianRefuted(); r != nil {
 		median = record.DecimalUp(r, places)
 	}
-	cells := []string{short(named(g.Posterior, g.PosteriorSHA256)), short(g.Property), short(g.Wanted), short(record.MethodToday(g.Method)), strconv.Itoa(g.OfInputs), strconv.Itoa(g.Certified),
+	cells := []string{short(strings.TrimSpace(named(g.Posterior, g.PosteriorSHA256) + " " + g.Predictive)), short(g.Property), short(g.Wanted), short(record.MethodToday(g.Method)), strconv.Itoa(g.OfInputs), strconv.Itoa(g.Certified),
 		record.DecimalDown(f.MedianCertified(), places), record.DecimalDown(f.MeanCertified(), places), strconv.Itoa(g.Refuted), median, mean}
 	for _, s := range g.Shares {
 		lower, upper := f.ShareAt(property.MustExact(s.Eps))

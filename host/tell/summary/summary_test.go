@@ -93,6 +93,7 @@ func TestGroupsApart(t *testing.T) {
 	for i, change := range []func(r *record.Record){
 		func(r *record.Record) { r.PosteriorSD = "0.1" }, func(r *record.Record) { r.PosteriorSDSHA = "ab" },
 		func(r *record.Record) { r.Activations = []string{"tanh", "relu"} }, func(r *record.Record) { r.Inputs = "points.npz:b" },
+		func(r *record.Record) { r.Predictive = "linearised" },
 	} {
 		a, b := recordtest.Record(0, 100), recordtest.Record(0, 100)
 		a.PosteriorSD, a.Inputs, b.PosteriorSD, b.Inputs = "0.05", "points.npz:a", "0.05", "elsewhere/points.npz:a"
@@ -216,8 +217,11 @@ func TestRadiiGroups(t *testing.T) {
 		add(i, "refuted", "0.2", map[bool]string{true: "unsafe", false: "unknown"}[i < 2], "")
 	}
 	add(0, "certified", "0", "unknown", " --target mean")
+	linearised := recordtest.Record(0, 9)
+	linearised.RadiusEnd, linearised.Eps, linearised.Flags, linearised.Predictive = "certified", "0.1", "--method clbp --target mean", "linearised"
+	s.Add(&record.Placed{Record: linearised, File: "r.jsonl", Line: 1})
 	r := s.Result()
-	if len(r.Radii) != 2 {
+	if len(r.Radii) != 3 || r.Radii[2].Predictive != "linearised" {
 		t.Fatalf("%+v", r.Radii)
 	}
 	g := r.Radii[0]
