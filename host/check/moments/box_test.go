@@ -11,17 +11,22 @@ import (
 )
 
 // TestResponse: at least what a neuron does for each move within the radius, and no more than for the worst; and its
-// moment is that of certify's pieces.
+// moment is that of certify's pieces. It does not depend on the unit that neurons are in, however large.
 func TestResponse(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	for i := range testscale.Cases(t, 3000) {
 		h, a, radius, share := math.Exp(r.NormFloat64()), r.NormFloat64(), coarser(math.Exp(r.NormFloat64()-1)), float64(r.IntN(129))/128
+		if i%5 == 0 {
+			share = float64(r.IntN(2))
+		}
+		unit := math.Ldexp(1, []int{0, 60, -60}[i%3])
+		h, radius = h/unit, radius*unit
 		var base *stretch
 		bend := 0.0
 		if i%2 == 1 {
-			base = &stretch{slope: r.NormFloat64(), bend: -r.Float64()}
+			base = &stretch{slope: r.NormFloat64() / unit, bend: -r.Float64() / unit / unit}
 		} else if i%4 == 0 {
-			bend = r.Float64()
+			bend = r.Float64() / unit / unit
 		}
 		f := responseOf(h, a, share, radius, base, arith.Exactly(bend))
 		x, got := radius*3*(2*r.Float64()-1), math.Inf(1)
@@ -42,7 +47,7 @@ func TestResponse(t *testing.T) {
 		if room := 1e-12 * (1 + math.Abs(most)); got < most-room || bend == 0 && got > most+room {
 			t.Errorf("case %d: %v, a neuron adds %v", i, got, most)
 		}
-		v := 0.9 * r.Float64()
+		v := 0.9 * r.Float64() * unit * unit
 		var pieces []measure.Piece
 		for _, s := range f.parts {
 			pieces = append(pieces, measure.Piece{To: s.to, Power: s.power, Slope: s.slope, Bend: s.bend})
@@ -50,7 +55,7 @@ func TestResponse(t *testing.T) {
 		if len(pieces) > 4 {
 			continue
 		}
-		mean := 2 * r.NormFloat64()
+		mean := 2 * r.NormFloat64() * unit
 		if got, same := f.valueUp(mean, v), measure.PiecesMomentUp(pieces, mean, v); got < same-0.5 || got > same+0.5 {
 			t.Errorf("case %d: a moment of e^%v, certify has e^%v", i, got, same)
 		}

@@ -157,9 +157,13 @@ func quantile(tau float64, layers int) float64 {
 	return hi
 }
 
-// coarser is a number of 24 digits at or above x >= 0, so that its products with shares are exact.
+// coarser is a number of 24 digits at or above x >= 0, so that its products with shares are exact; 0 if x is, and no
+// other one that is so small that they would not be.
 func coarser(x float64) float64 {
-	const digits = 24
+	const digits, least = 24, 0x1p-149
+	if x > 0 {
+		x = max(x, least)
+	}
 	f, e := math.Frexp(x)
 	return math.Ldexp(math.Ceil(math.Ldexp(f, digits)), e-digits)
 }

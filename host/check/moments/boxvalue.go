@@ -57,11 +57,11 @@ func responseOf(h, a, share, radius float64, base *stretch, bend arith.Interval)
 		if !(from < to) {
 			continue
 		}
-		inside := from/2 + to/2
+		inside := from/2 + to/2 // what is infinite ends beyond its other end, however large that is
 		if i == 0 {
-			inside = to - 1
+			inside = to - 1 - math.Abs(to)
 		} else if to == math.Inf(1) {
-			inside = from + 1
+			inside = from + 1 + math.Abs(from)
 		}
 		start, rise := lost(up, share, radius, inside)
 		s := stretch{from: from, to: to}

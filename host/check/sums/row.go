@@ -48,9 +48,15 @@ func (s *normalSum) normalVar() normalVar {
 // weightOf is the weight of neuron i in the row.
 func (n *Network) weightOf(i int, row *property.Row) normalVar {
 	var s normalSum
-	w := &n.output.Weight
+	w, any := &n.output.Weight, false
 	for c, at := range n.output.Dense().From(i) {
-		s.add(arith.Of(row.CLo[c], row.CHi[c]), w.Mean[at], w.SdLo[at], w.SdHi[at])
+		if (row.CLo[c] != 0 || row.CHi[c] != 0) && (w.Mean[at] != 0 || w.SdHi[at] != 0) {
+			s.add(arith.Of(row.CLo[c], row.CHi[c]), w.Mean[at], w.SdLo[at], w.SdHi[at])
+			any = true
+		}
+	}
+	if !any {
+		return normalVar{} // 0, not nearly so
 	}
 	return s.normalVar()
 }
@@ -110,6 +116,9 @@ func (n *Network) notPositiveBy(neurons []standIn, row property.Row, add func([]
 	}
 	for i := range neurons {
 		h, a := &neurons[i], n.factorOf(i, &row)
+		if a.a == (normalVar{}) {
+			continue // the row does not look at it
+		}
 		lost = arith.SumUp(lost, h.lost)
 		if h.constant {
 			lost = arith.SumUp(lost, rest.addConstant(h, &a.a))

@@ -178,9 +178,6 @@ func (b *region) rowApprox(row *spread) (g boxGuess) {
 		best := math.Inf(1)
 		for k, q := range b.quantiles {
 			total := logSumApprox(log+h*q*noise, float64(-k-firstBudget)*math.Ln2)
-			if noise == 0 {
-				total = log
-			}
 			if best = min(best, total); total < g.log {
 				g.log, g.rate, g.planes, g.budget = total, h, planes, k
 			}
