@@ -22,6 +22,9 @@ func Decides(p *posterior.Posterior) error {
 	if p.Networks() != nil {
 		return nil
 	}
+	if p.About() != nil { // no networks could be drawn for a witness, and nothing is known of margins' laws
+		return fmt.Errorf("the decision of the predictive is bounded for networks; this is %s: leave --target out", p.Describe())
+	}
 	if err := p.RequireRows(); err != nil {
 		return fmt.Errorf("the decision of the predictive is bounded for finite sets of networks, and by concentration LBP: %w", err)
 	}
