@@ -130,7 +130,8 @@ func (p *maskPass) feedsRandom(k int) bool {
 	return false
 }
 
-// certainMoves are the moves of layer k, a certain function of x, by lines.
+// certainMoves are the moves of layer k, a certain function of x, by lines, which bound its values, too: those of
+// what is linear were bounded by intervals.
 func (p *maskPass) certainMoves(k int, cell property.Box) []float64 {
 	reach, z, moves := reachOf(cell), p.hidden[k].z, p.moves[k+1]
 	if slices.Equal(cell.Lo, cell.Hi) {
@@ -151,9 +152,17 @@ func (p *maskPass) certainMoves(k int, cell property.Box) []float64 {
 			s.Plus(-lower)
 			s.Plus(-upper)
 		}
+		var least, most arith.Sum // of z, and of -z
+		least.Plus(lower)
+		most.Plus(upper)
 		for i, radius := range reach.radius {
 			up.Add(math.Abs(above[i]), radius)
 			down.Add(math.Abs(below[i]), radius)
+			least.Add(-math.Abs(below[i]), radius)
+			most.Add(-math.Abs(above[i]), radius)
+		}
+		if lo, hi := max(z.lo[j], least.Lo()), min(z.hi[j], -most.Lo()); lo <= hi {
+			z.lo[j], z.hi[j] = lo, hi
 		}
 		moves[j] = max(0, min(moves[j], arith.SumUp(z.hi[j], -z.lo[j]), max(up.Hi(), down.Hi())))
 	}

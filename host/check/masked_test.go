@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/bound"
@@ -66,6 +67,68 @@ func TestMaskedGraph(t *testing.T) {
 		seen.again(t, i, post, task)
 	}
 	seen.tell(t)
+}
+
+// TestMaskedAboveSums: what is dropped may be linear in neurons of certain layers, of which a device has lines.
+func TestMaskedAboveSums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 35))
+	var seen maskedSeen
+	image := net.Image{Height: 3, Width: 3, Channels: 1}
+	window := net.Window{Size: [2]int{2, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
+	conv := net.Conv{In: image, Window: window, Filters: 2, Groups: 1}
+	maps := []net.Map{conv, net.AvgPool{In: conv.Out(), Window: window}, net.Dense{In: 2, Out: 3}}
+	for i := range testscale.Costly(t, 300) {
+		var layers []posterior.Layer
+		for k, m := range maps {
+			act := net.Activation{Kind: net.Identity}
+			if k == 0 {
+				act = net.Activation{Kind: net.LeakyReLU, Slope: 0.2}
+			}
+			random := func(n int) posterior.Params {
+				mean := make([]float64, n)
+				for e := range mean {
+					mean[e] = rng.NormFloat64()
+				}
+				return posterior.NewParams(mean, make([]float64, n), posterior.ScaleSD)
+			}
+			layers = append(layers, posterior.Layer{Layer: net.Layer{Map: m, Activation: act}, Weight: random(m.Weights()), Bias: random(m.Biases())})
+		}
+		post, err := posterior.FromDropout(layers, []float64{0, 0, 0.25})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := randomTask(rng, post, 0)
+		for k := range task.T[0].Lo { // ReLUs that do not keep their side
+			task.T[0].Lo[k] -= 0.2
+			task.T[0].Hi[k] += 0.2
+		}
+		seen.again(t, i, post, task)
+		insideBounds(t, post, task.T[0], 2, rng)
+	}
+	seen.tell(t)
+}
+
+// insideBounds: what feeds layer k, which nothing below drops, is inside its bounds at corners of a box.
+func insideBounds(t *testing.T, post *posterior.Posterior, box property.Box, k int, rng *rand.Rand) {
+	t.Helper()
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := n.newMaskPass(box, 0, 0).hidden[k-1].z
+	for range 8 {
+		x := slices.Clone(box.Lo)
+		for j := range x {
+			if rng.IntN(2) == 0 {
+				x[j] = box.Hi[j]
+			}
+		}
+		for j, v := range post.Network()[:k].OutputsApprox(post.Mean()[:2*k], x) {
+			if v < z.lo[j]-1e-9 || v > z.hi[j]+1e-9 {
+				t.Errorf("%v is outside of [%v, %v]", v, z.lo[j], z.hi[j])
+			}
+		}
+	}
 }
 
 // maskedSeen counts bounds that were proved again.

@@ -76,5 +76,16 @@ func TestDecisionByProbit(t *testing.T) {
 	}
 }
 
+// TestNoDecisionOfLinearised: nothing is known of the predictive of linearised networks, which cannot be drawn either.
+func TestNoDecisionOfLinearised(t *testing.T) {
+	post, err := provetest.Noisy(rand.New(rand.NewPCG(99, 1)), 0.1, false, 2, 4, 2).Linearised()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := prove.Decides(post); err == nil || !strings.Contains(err.Error(), "linearised") {
+		t.Errorf("%v", err)
+	}
+}
+
 // slackOf is what certify keeps of a probability for check.
 func slackOf(p float64) float64 { return (1 - p) / 256 }
