@@ -22,6 +22,9 @@ func Decides(p *posterior.Posterior) error {
 	if p.Networks() != nil {
 		return nil
 	}
+	if p.About() != nil { // there are no laws of its rows, and no networks to look for a witness with
+		return fmt.Errorf("the decision of the predictive is bounded for networks; this is %s: use --predictive networks", p.Describe())
+	}
 	if err := p.RequireRows(); err != nil {
 		return fmt.Errorf("the decision of the predictive is bounded for finite sets of networks, and by concentration LBP: %w", err)
 	}
