@@ -98,12 +98,16 @@ var kinds = property.SpecKinds()
 // PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
 // argmax_is has none whoever named it, since argmax_is:0 to argmax_is:9 ask the same of ten classes.
 // Those of files have names, each its own, and are all "property file". Where T is a ball the property
-// on it is another one: argmax_is on L2 balls.
+// on it is another one: argmax_is on L2 balls. So it is of other functions of x than networks (Predictive).
 func PropertyOf(r *record.Record) string {
-	if r.Norm == "" {
-		return propertyOf(r)
+	of := propertyOf(r)
+	if r.Norm != "" {
+		of += " on L" + r.Norm + " balls"
 	}
-	return propertyOf(r) + " on L" + r.Norm + " balls"
+	if r.Predictive != "" {
+		of += " of " + r.Predictive + " networks"
+	}
+	return of
 }
 
 func propertyOf(r *record.Record) string {

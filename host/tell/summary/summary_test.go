@@ -200,6 +200,9 @@ func TestPropertyOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.property, got, c.want)
 		}
 	}
+	if got := summary.PropertyOf(&record.Record{Property: "argmax_is:7", Norm: "2", Predictive: "linearised"}); got != "argmax_is on L2 balls of linearised networks" {
+		t.Errorf("linearised networks: %s", got)
+	}
 }
 
 // TestRadiiGroups: radii that were looked for are summed up by what was wanted, rounded to the safe side.
