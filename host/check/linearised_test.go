@@ -38,6 +38,9 @@ func TestLinearised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := (&question{record: new(record), post: post}).predictor(new(decisionProof)); err == nil {
+			t.Fatal("decisions of functions that are no networks")
+		}
 		task := randomTask(rng, post, 0)
 		p := []bound.Precision{bound.Float32, bound.Float64}[i/2%2]
 		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]

@@ -93,6 +93,9 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 		}
 		return q.bySet, nil
 	}
+	if q.post.About() != nil {
+		return nil, fmt.Errorf("decision: it is about networks; the posterior is %s", q.post.Describe())
+	}
 	if err := q.post.RequireRows(); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}

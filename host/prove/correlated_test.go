@@ -92,6 +92,9 @@ func TestCorrelatedRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if linearised && prove.Decides(post) == nil {
+			t.Error("decisions of functions that are no networks")
+		}
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {

@@ -132,7 +132,13 @@ func (p *phased) refineLayer(k, perSide int) error {
 	}
 	for {
 		now, of := q.worst(sides, perSide)
-		if len(now) == 0 || q.tried+2*len(now) > p.task.Most {
+		if len(now) == 0 {
+			break
+		}
+		if q.tried+2*len(now) > p.task.Most {
+			for i, s := range of { // they are parts of the box still
+				s.leaves = append(s.leaves, now[i])
+			}
 			break
 		}
 		if err := q.cutSides(now, of); err != nil {

@@ -31,6 +31,11 @@ func TestRefine(t *testing.T) {
 				}
 				c.checkHidden(t, p, pieces)
 			}
+			p.task.Most, p.trees = p.tried+1+n%40, map[int][]*side{} // ends between two cuts
+			if err := p.refine(60); err != nil {
+				return err
+			}
+			c.checkHidden(t, p, pieces)
 			if n%3 == 2 {
 				after += p.known.width(p.open)
 			}
