@@ -17,7 +17,7 @@ import (
 type Rule struct {
 	Costs   *property.Costs
 	ByLabel bool
-	// Probit has the class of the largest logit by the probit rule (docs/decisions.md, section 11) in the
+	// Probit has the class of the largest logit by the probit rule (docs/decisions.md, section 12) in the
 	// place of that of the average; there are no costs then.
 	Probit bool
 }
