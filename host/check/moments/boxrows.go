@@ -276,12 +276,13 @@ func (m *moving) secondReach(j int, q float64) float64 {
 func lastLayer(last *posterior.Layer, row *property.Row, h float64) (a, s []float64, beside float64) {
 	n, out := last.Inputs(), last.Outputs()
 	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
-	var power, own arith.Sum
-	power.Add(-h, row.D)
+	var constant, power, own arith.Sum
+	constant.Plus(row.D)
 	for o := range out {
-		power.Plus(arith.Exactly(-h).Times(coefficient(o).Times(arith.Exactly(last.Bias.Mean[o]))).Hi)
+		constant.Add(arith.LeastProduct(row.CLo[o], row.CHi[o], last.Bias.Mean[o], last.Bias.Mean[o]))
 		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
 	}
+	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
 	power.Plus(arith.Up(arith.Up(h*h)*own.Hi()) / 2)
 	a, s = make([]float64, n), make([]float64, n)
 	for j := range n {

@@ -131,12 +131,13 @@ func (a *around) tailLogUp(row *property.Row, by Row) float64 {
 	h := by.Rate
 	square := arith.Exactly(h).Square().Hi
 	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
-	var power, own arith.Sum // -h (constant) and the variance of biases
-	power.Add(-h, row.D)
+	var constant, power, own arith.Sum // the row's constant, -h times it and more, and the variance of biases
+	constant.Plus(row.D)
 	for o := range out {
-		power.Plus(arith.Exactly(-h).Times(coefficient(o).Times(arith.Exactly(last.Bias.Mean[o]))).Hi)
+		constant.Add(arith.LeastProduct(row.CLo[o], row.CHi[o], last.Bias.Mean[o], last.Bias.Mean[o]))
 		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
 	}
+	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
 	power.Plus(arith.Up(square*own.Hi()) / 2)
 	e := exponent{make([]float64, n), make([]float64, n)}
 	for j := range n {
