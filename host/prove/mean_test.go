@@ -149,7 +149,7 @@ func TestMeans(t *testing.T) {
 		}
 	}
 	t.Log(verdicts)
-	if verdicts[claim.MeanSafe] < 1 || verdicts[claim.MeanUnsafe] < 2 {
+	if !testing.Short() && (verdicts[claim.MeanSafe] < 1 || verdicts[claim.MeanUnsafe] < 2) { // -short is with few cases
 		t.Errorf("%v", verdicts)
 	}
 }
