@@ -191,7 +191,7 @@ func (a *around) firstUp(e exponent) float64 {
 		}
 		u := n.certainUp(e.al[j], e.b[j])
 		if n.variance.Hi > 0 {
-			u = n.heightUp(e.al[j], e.b[j], Plane{}, arith.Inf)
+			u = n.heightUp(relu{e.al[j], e.b[j]}, Plane{}, arith.Inf)
 		}
 		if !(u < arith.Inf) {
 			return arith.Inf

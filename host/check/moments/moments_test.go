@@ -84,7 +84,7 @@ func TestHeightUp(t *testing.T) {
 			by = Plane{slope(step, 0) / (2 * step), slope(0, step) / (2 * step)}
 		}
 		const tol = 1e-3
-		got, seen := n.heightUp(al, b, by, tol), math.Inf(-1)
+		got, seen := n.heightUp(relu{al, b}, by, tol), math.Inf(-1)
 		for j := range 900 {
 			mean, variance := n.mean.Lo+(n.mean.Hi-n.mean.Lo)*float64(j%30)/29, n.variance.Lo+(n.variance.Hi-n.variance.Lo)*float64(j/30)/29
 			mean, variance = min(mean, n.mean.Hi), min(variance, n.variance.Hi)
@@ -99,11 +99,11 @@ func TestHeightUp(t *testing.T) {
 	}
 	// Along the variance alone, where the surface is about log Q(6/s) and bends down.
 	thin, by := bounds{arith.Exactly(6), arith.Of(0.5, 3)}, Plane{0, (valueUp(50, 0, 6, 1.2001) - valueUp(50, 0, 6, 1.1999)) / 2e-4}
-	if got, inside := thin.heightUp(50, 0, by, 1e-3), valueUp(50, 0, 6, 1.2)-1.2*by.Variance; got < inside-1e-9 || got > inside+0.1 {
+	if got, inside := thin.heightUp(relu{50, 0}, by, 1e-3), valueUp(50, 0, 6, 1.2)-1.2*by.Variance; got < inside-1e-9 || got > inside+0.1 {
 		t.Errorf("%v along the variance, %v inside", got, inside)
 	}
 	for _, n := range []bounds{{arith.Of(0, 1), arith.Of(0, 1)}, {arith.Of(1, 0), arith.Of(1, 2)}, {arith.Of(0, 1), arith.Of(1, arith.Inf)}} {
-		if got := n.heightUp(1, 0, Plane{}, 1e-3); got != arith.Inf {
+		if got := n.heightUp(relu{1, 0}, Plane{}, 1e-3); got != arith.Inf {
 			t.Errorf("%v: %v", n, got)
 		}
 	}

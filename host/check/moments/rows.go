@@ -168,7 +168,7 @@ func (a *around) below(k int, e exponent, planes []Plane, tol float64) (exponent
 		these := planes[len(planes)-out:]
 		planes = planes[:len(planes)-out]
 		for i, p := range these {
-			s.Plus(a.neurons[k][i].heightUp(e.al[i], e.b[i], p, tol/float64(out)))
+			s.Plus(a.neurons[k][i].heightUp(relu{e.al[i], e.b[i]}, p, tol/float64(out)))
 			s.Add(p.Mean, l.Bias.Mean[i])
 			s.Plus(arith.Exactly(p.Variance).Times(variance(&l.Bias, i)).Hi)
 		}

@@ -213,7 +213,7 @@ func (b *region) tailUp(g *boxGuess) float64 {
 			height = u.momentUp(r)
 		} else {
 			by, l := g.planes[1][j], b.hidden[1]
-			height = u.above(r, by, fine/float64(l.out))
+			height = r.above(&u, by, fine/float64(l.out))
 			s.Add(by.mean, l.bias[j])
 			s.Add(by.variance, pick(by.variance, l.biasLo[j], l.biasHi[j]))
 		}

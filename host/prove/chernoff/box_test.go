@@ -175,7 +175,7 @@ func TestUnitsAbove(t *testing.T) {
 		middle := u.tiltApprox((box.meanLo+box.meanHi)/2, (box.varLo+box.varHi)/2)
 		by := slopes{middle.byMean, middle.byVar}
 		const tol = 1e-3
-		got, seen := u.above(box, by, tol), math.Inf(-1)
+		got, seen := box.above(&u, by, tol), math.Inf(-1)
 		for j := range 300 {
 			shareOfMean, shareOfVar := r.Float64(), r.Float64()
 			if j < 4 { // the corners
@@ -193,7 +193,7 @@ func TestUnitsAbove(t *testing.T) {
 			t.Errorf("case %d: %v, seen %v", i, got, seen)
 		}
 	}
-	if got := (&unit{pieces: []measure.Piece{{To: arith.Inf, Bend: 1}}}).above(rect{0, 1, 0.5, 2}, slopes{}, 1e-3); got != arith.Inf {
+	if got := (rect{0, 1, 0.5, 2}).above(&unit{pieces: []measure.Piece{{To: arith.Inf, Bend: 1}}}, slopes{}, 1e-3); got != arith.Inf {
 		t.Errorf("a moment that is infinite in a corner: %v", got)
 	}
 }

@@ -110,5 +110,5 @@ func (u *unit) momentUp(r rect) float64 {
 	if r.varLo == 0 && r.varHi == 0 {
 		return u.certainUp(r.meanLo, r.meanHi)
 	}
-	return u.above(r, slopes{}, arith.Inf)
+	return r.above(u, slopes{}, arith.Inf)
 }

@@ -122,7 +122,7 @@ func TestAbove(t *testing.T) {
 			by = slopes{middle.byMean, middle.byVar}
 		}
 		const tol = 1e-3
-		got, seen := box.above(al, b, by, tol), math.Inf(-1)
+		got, seen := box.above(relu{al, b}, by, tol), math.Inf(-1)
 		look := func(mean, variance float64) {
 			exact := measure.ReLUMomentUp(al, b, mean, variance)
 			h := exact - by.mean*mean - by.variance*variance
@@ -144,16 +144,16 @@ func TestAbove(t *testing.T) {
 	}
 	// Along the variance alone, where the surface is about log Q(6/s) and bends down.
 	thin, by := rect{6, 6, 0.5, 3}, slopes{0, tiltApprox(50, 0, 6, 1.2).byVar}
-	if got, inside := thin.above(50, 0, by, 1e-3), measure.ReLUMomentUp(50, 0, 6, 1.2)-1.2*by.variance; got < inside-1e-9 || got > inside+0.1 {
+	if got, inside := thin.above(relu{50, 0}, by, 1e-3), measure.ReLUMomentUp(50, 0, 6, 1.2)-1.2*by.variance; got < inside-1e-9 || got > inside+0.1 {
 		t.Errorf("%v along the variance, %v inside", got, inside)
 	}
 	inf := math.Inf(1)
 	for _, box := range []rect{{0, 1, 0, 1}, {0, 1, 1, inf}, {1, 0, 1, 2}, {0, 1, 2, 1}, {math.NaN(), 1, 1, 2}, {0, inf, 1, 2}} {
-		if got := box.above(1, 0, slopes{}, 1e-3); got != inf {
+		if got := box.above(relu{1, 0}, slopes{}, 1e-3); got != inf {
 			t.Errorf("%v: %v", box, got)
 		}
 	}
-	if got := (rect{0, 1, 0.5, 2}).above(1, 0.5, slopes{}, 1e-3); got != inf {
+	if got := (rect{0, 1, 0.5, 2}).above(relu{1, 0.5}, slopes{}, 1e-3); got != inf {
 		t.Errorf("a moment that is infinite in a corner: %v", got)
 	}
 }

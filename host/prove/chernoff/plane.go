@@ -16,9 +16,12 @@ type slopes struct{ mean, variance float64 }
 // mostValues is how many values of (51) a plane may take to be proved.
 const mostValues = 1 << 15
 
-// corner is what is known of a point of a cell: the heights above the plane of the surface, and of what it would be of
-// W in the place of max(W, 0), from above; and how far the plane is from 0, from below.
-type corner struct{ high, open, plane float64 }
+// corner is what is known of a point of a cell, from above: the height of a surface above the plane, and that of each of
+// its pieces, were it everywhere; and the plane, negated.
+type corner struct {
+	high, down float64
+	open       [4]float64
+}
 
 // cell is a part of a rect with its corners: by mean, by variance.
 type cell struct {
@@ -31,9 +34,19 @@ func (c *cell) most(of func(*corner) float64) float64 {
 	return max(of(&c.at[0][0]), of(&c.at[0][1]), of(&c.at[1][0]), of(&c.at[1][1]))
 }
 
-// surface is Lam(al, b; ., .) and a plane.
-type surface struct {
-	al, b  float64
+// surface is the logarithm of a moment, over means and variances.
+type surface interface {
+	// corner looks at a point, where the plane is -down.
+	corner(mean, v, down float64) corner
+	// openUp bounds the height above the plane within a cell, by its pieces.
+	openUp(c *cell) float64
+	// alongMeans says that it is convex along means.
+	alongMeans() bool
+}
+
+// climb looks for the greatest height of a surface above a plane.
+type climb struct {
+	surface
 	by     slopes
 	best   float64 // the greatest height that was seen
 	values int     // of the surface that were taken
@@ -41,19 +54,19 @@ type surface struct {
 
 // above bounds the maximum over the rect of
 //
-//	Lam(al, b; mean, v) - slopes.mean mean - slopes.variance v
+//	surface(mean, v) - slopes.mean mean - slopes.variance v
 //
 // from above, to about tol of it if mostValues allow. On a cell it is at most its maximum at the four
-// corners, and what (51a) and (51b) add, or (51c) (docs/chernoff.md); a cell where that matters is cut.
-func (r rect) above(al, b float64, by slopes, tol float64) float64 {
+// corners, and what (51a) and (51b) add, or openUp (docs/chernoff.md); a cell where that matters is cut.
+func (r rect) above(of surface, by slopes, tol float64) float64 {
 	if !(r.varLo > 0 && r.varHi <= math.MaxFloat64 && r.meanLo <= r.meanHi && r.varLo <= r.varHi) {
 		return arith.Inf
 	}
-	s := &surface{al: al, b: b, by: by, best: math.Inf(-1)}
+	s := &climb{surface: of, by: by, best: math.Inf(-1)}
 	first := cell{rect: r}
 	for i, mean := range []float64{r.meanLo, r.meanHi} {
 		for j, v := range []float64{r.varLo, r.varHi} {
-			first.at[i][j] = s.corner(mean, v)
+			first.at[i][j] = s.look(mean, v)
 		}
 	}
 	top, stack := math.Inf(-1), []cell{first}
@@ -78,12 +91,12 @@ func (r rect) above(al, b float64, by slopes, tol float64) float64 {
 }
 
 // halves cuts a cell, across the variance if that is said and can be.
-func (s *surface) halves(c *cell, acrossVar bool) []cell {
+func (s *climb) halves(c *cell, acrossVar bool) []cell {
 	lower, upper := *c, *c
 	if mid := math.Sqrt(c.varLo) * math.Sqrt(c.varHi); acrossVar && c.varLo < mid && mid < c.varHi {
 		lower.varHi, upper.varLo = mid, mid
 		for i, mean := range []float64{c.meanLo, c.meanHi} {
-			at := s.corner(mean, mid)
+			at := s.look(mean, mid)
 			lower.at[i][1], upper.at[i][0] = at, at
 		}
 		return []cell{lower, upper}
@@ -91,30 +104,57 @@ func (s *surface) halves(c *cell, acrossVar bool) []cell {
 	mid := arith.Middle(c.meanLo, c.meanHi)
 	lower.meanHi, upper.meanLo = mid, mid
 	for i, v := range []float64{c.varLo, c.varHi} {
-		at := s.corner(mid, v)
+		at := s.look(mid, v)
 		lower.at[1][i], upper.at[0][i] = at, at
 	}
 	return []cell{lower, upper}
 }
 
-// corner looks at a point.
-func (s *surface) corner(mean, v float64) corner {
+// look looks at a point.
+func (s *climb) look(mean, v float64) corner {
 	s.values++
-	down := arith.Up(arith.Up(-s.by.mean*mean) + arith.Up(-s.by.variance*v)) // the plane, negated
-	c := corner{high: arith.Up(measure.ReLUMomentUp(s.al, s.b, mean, v) + down), open: arith.Inf, plane: -down}
+	down := arith.Up(arith.Up(-s.by.mean*mean) + arith.Up(-s.by.variance*v))
+	c := s.corner(mean, v, down)
 	if !(c.high <= math.MaxFloat64) { // NaN, too
 		c.high = arith.Inf
 	}
-	if s.best = max(s.best, c.high); s.b >= 0 {
-		c.open = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
+	s.best = max(s.best, c.high)
+	return c
+}
+
+// bends bounds by how much the height within the cell exceeds what its corners have: along the mean by
+// (51a), along the variance by (51b).
+func (s *climb) bends(c *cell) (ofMean, ofVar float64) {
+	width, slope := arith.SumUp(c.meanHi, -c.meanLo), s.by.variance
+	if ofMean = arith.Up(arith.Up(width*width) / c.varLo / 8); s.alongMeans() {
+		ofMean = 0
+	}
+	ratio := arith.Up(arith.Up(c.varHi/c.varLo) - 1)
+	square := arith.Up(ratio * ratio)
+	ofVar = square / 16
+	if slope > 0 {
+		ofVar = arith.Up(ofVar + arith.Up(arith.Up(slope*c.varHi)*square)/4)
+	}
+	return arith.Up(ofMean), arith.Up(ofVar)
+}
+
+// relu is (51), Lam(al, b; ., .).
+type relu struct{ al, b float64 }
+
+func (s relu) alongMeans() bool { return s.al <= 0 && s.b >= 0 }
+
+func (s relu) corner(mean, v, down float64) corner {
+	c := corner{high: arith.Up(measure.ReLUMomentUp(s.al, s.b, mean, v) + down), down: down}
+	if c.open[0] = arith.Inf; s.b >= 0 {
+		c.open[0] = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
 	}
 	return c
 }
 
 // openUp bounds the height within a cell by (51c): the moment is Q(mean/s), which is largest where the mean is least,
 // and that of W, which is convex, times Phi(y).
-func (s *surface) openUp(c *cell) float64 {
-	open, lowest := c.most(func(at *corner) float64 { return at.open }), -c.most(func(at *corner) float64 { return -at.plane })
+func (s relu) openUp(c *cell) float64 {
+	open, down := c.most(func(at *corner) float64 { return at.open[0] }), c.most(func(at *corner) float64 { return at.down })
 	if !(open < arith.Inf) {
 		return arith.Inf
 	}
@@ -138,25 +178,9 @@ func (s *surface) openUp(c *cell) float64 {
 		y = arith.Inf
 	}
 	share := measure.TailUp(-arith.Up(y))
-	top := max(open, -lowest)
-	sum := arith.Up(arith.Up(share*measure.ExpUp(arith.Up(open-top))) + arith.Up(closed*measure.ExpUp(arith.Up(-lowest-top))))
+	top := max(open, down)
+	sum := arith.Up(arith.Up(share*measure.ExpUp(arith.Up(open-top))) + arith.Up(closed*measure.ExpUp(arith.Up(down-top))))
 	return arith.Up(top + measure.LogUp(sum))
-}
-
-// bends bounds by how much the height within the cell exceeds what its corners have: along the mean by
-// (51a), along the variance by (51b).
-func (s *surface) bends(c *cell) (ofMean, ofVar float64) {
-	width, slope := arith.SumUp(c.meanHi, -c.meanLo), s.by.variance
-	if ofMean = arith.Up(arith.Up(width*width) / c.varLo / 8); s.al <= 0 && s.b >= 0 {
-		ofMean = 0 // the surface is convex there
-	}
-	ratio := arith.Up(arith.Up(c.varHi/c.varLo) - 1)
-	square := arith.Up(ratio * ratio)
-	ofVar = square / 16
-	if slope > 0 {
-		ofVar = arith.Up(ofVar + arith.Up(arith.Up(slope*c.varHi)*square)/4)
-	}
-	return arith.Up(ofMean), arith.Up(ofVar)
 }
 
 // momentUp bounds (51) over a neuron of which the mean and the variance are known up to rounding.
@@ -166,5 +190,5 @@ func (r rect) momentUp(al, b float64) float64 {
 		linear := max(arith.Up(-al*lo), arith.Up(-al*hi))
 		return arith.Up(linear + max(arith.Up(arith.Up(b*arith.Up(hi*hi))/2), arith.Up(arith.Up(b*arith.Down(lo*lo))/2)))
 	}
-	return r.above(al, b, slopes{}, arith.Inf)
+	return r.above(relu{al, b}, slopes{}, arith.Inf)
 }

@@ -112,7 +112,7 @@ func (p *point) momentUp(k int, al, b []float64, planes [][]slopes, tol float64)
 		l, by := p.hidden[k], planes[k]
 		var s arith.Sum
 		for o, r := range p.rects[k] {
-			height := r.above(al[o], b[o], by[o], tol/float64(l.out))
+			height := r.above(relu{al[o], b[o]}, by[o], tol/float64(l.out))
 			if height == arith.Inf {
 				return arith.Inf
 			}
