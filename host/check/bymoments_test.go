@@ -24,9 +24,9 @@ import (
 // momentRecords are lines of records by exact moments: of one and of two hidden layers, with lower and with upper bounds.
 func momentRecords(t *testing.T) (lower, upper [][]byte) {
 	t.Helper()
-	index := "2,5"
+	own, other := "2,5", "2"
 	if testscale.Deep(t) {
-		index = "0:12"
+		own, other = "0:12", "0:12"
 	}
 	for _, of := range []struct {
 		file string
@@ -34,9 +34,9 @@ func momentRecords(t *testing.T) (lower, upper [][]byte) {
 	}{{"glyphs-64-24-24-10.npz", "10"}, {"glyphs-64-32-10.npz", "20"}} {
 		for _, label := range []string{"", "3"} {
 			j := images(of.file, 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float64)
-			j.Tasks.Points.Index, j.Posterior.Factor = &index, of.sd
+			j.Tasks.Points.Index, j.Posterior.Factor = &own, of.sd
 			if label != "" {
-				j.Tasks.Points.Label = label
+				j.Tasks.Points.Index, j.Tasks.Points.Label = &other, label
 			}
 			for _, line := range written(t, j) {
 				if bytes.Contains(line, []byte(`"chernoff":[{`)) {
