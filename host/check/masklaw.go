@@ -176,6 +176,9 @@ func (s *maskSum) upTo(x float64) float64 {
 	var total arith.Sum
 	at := len(s.short) - 1
 	for k, m := range s.masses[:last+1] {
+		if m == 0 { // of few masks most points have none
+			continue
+		}
 		share := 1.0
 		if s.short != nil {
 			room := last - k // sums of the others up to here fail
