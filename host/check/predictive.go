@@ -125,7 +125,12 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 		case of.probit:
 			return n.newTopPass(cells[c], try).probit(of.task.Label), nil
 		case n.masks != nil:
-			return n.newMaskPass(cells[c], taus[c], try).predictive(of), nil
+			pass := n.newMaskPass(cells[c], taus[c], try)
+			is := pass.predictive(of)
+			if taus[c] != 0 && pass.events == 0 {
+				return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
+			}
+			return is, nil
 		}
 		is := of.unknown()
 		if n.top != nil {
