@@ -35,7 +35,7 @@ func TestDiagnosis(t *testing.T) {
 		"another method": {glyphs("0.01", "", Method{By: new(prove.IBP)}), `^--method clbp proves p_lower 0\.99\d\d there \(0 of \d+ drawn networks`, `^--method clbp$`},
 		"T":              {conv, `^T: at the point itself p_lower is 0\.99\d\d, with eps 0\.0\d+ it is 0\.9\d\d\d`, `^eps 0\.0(25|125)$`},
 		"the spread":     {glyphs("0.001", "24", Method{NoUpper: true}), `^the spread: with half of the standard deviations p_lower is 0\.88`, `^train for less spread$`},
-		"the depth":      {glyphs("0.001", "40", Method{NoUpper: true}), `^the depth: the bounds lose all in 2 hidden layers, at the point itself and with half`, `^--draws 1000, `},
+		"the depth":      {glyphs("0.001", "40", Method{NoUpper: true}), `^the depth: concentration LBP loses all in 2 hidden layers, at the point itself and with half`, `^--draws 1000, `},
 		"drawn already":  {drawn, `^the depth: `, `^a network with fewer layers`},
 		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --no-upper`},
 		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},

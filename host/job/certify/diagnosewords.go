@@ -50,9 +50,9 @@ func (d *diagnosis) depth() string {
 	case d.atZero < 0:
 		return "smaller regions and less spread take longer than this note may, and were not looked at"
 	case d.pHalf < 0:
-		return fmt.Sprintf("the depth or the spread: the bounds lose all in %d hidden layers, at the point itself too", hidden)
+		return fmt.Sprintf("the depth or the spread: concentration LBP loses all in %d hidden layers, at the point itself too", hidden)
 	}
-	return fmt.Sprintf("the depth: the bounds lose all in %d hidden layers, at the point itself and with half of the standard deviations too", hidden)
+	return fmt.Sprintf("the depth: concentration LBP loses all in %d hidden layers, at the point itself and with half of the standard deviations too", hidden)
 }
 
 // upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.
