@@ -235,7 +235,7 @@ func (t *topPass) variance(r *topRow, c *chosen) arith.Interval {
 		}
 	}
 	first := t.firstOrderUp(w, c)
-	second := r.formUp(c.reach)
+	second := min(r.formUp(c.reach), r.linesUp(c, t.radius))
 	centre := max(0, own.Hi)
 	root := arith.SumUp(arith.SqrtUp(centre), arith.SqrtUp(second))
 	most := min(arith.SumUp(arith.SumUp(centre, 2*first), second), arith.ProductUp(root, root))

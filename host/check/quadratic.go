@@ -102,15 +102,15 @@ func missing(m, y []float64) (more float64, found bool) {
 	}
 	for share := -36; share <= -6; share += 2 {
 		shift := math.Ldexp(trace, share)
-		if eliminates(m, y, shift) {
+		if triangle(m, y, shift) != nil {
 			return arith.Up(shift + arith.Up(float64(n+16)*0x1p-52*float64(n+2)*trace)), true
 		}
 	}
 	return 0, false
 }
 
-// eliminates says whether the pivots of Diag(y) + shift - M are all positive: Cholesky by columns.
-func eliminates(m, y []float64, shift float64) bool {
+// triangle is the lower one that Cholesky makes of Diag(y) + shift - M, nil unless its pivots are all positive.
+func triangle(m, y []float64, shift float64) [][]float64 {
 	n := len(y)
 	l := make([][]float64, n)
 	for i := range l {
@@ -129,11 +129,11 @@ func eliminates(m, y []float64, shift float64) bool {
 			case i != j:
 				l[i][j] = s / l[j][j]
 			case !(s > 0 && s <= math.MaxFloat64):
-				return false
+				return nil
 			default:
 				l[i][i] = math.Sqrt(s)
 			}
 		}
 	}
-	return true
+	return l
 }

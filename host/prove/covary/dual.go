@@ -112,7 +112,10 @@ func provedMore(m, y []float64) (float64, bool) {
 }
 
 // factorises says whether Cholesky of Diag(y) + shift - M runs to its end.
-func factorises(m, y []float64, shift float64) bool {
+func factorises(m, y []float64, shift float64) bool { return factor(m, y, shift) != nil }
+
+// factor is the lower triangle that Cholesky of Diag(y) + shift - M makes; nil if it does not run to its end.
+func factor(m, y []float64, shift float64) []float64 {
 	n := len(y)
 	l := make([]float64, n*n)
 	for j := range n {
@@ -127,7 +130,7 @@ func factorises(m, y []float64, shift float64) bool {
 			}
 			if i == j {
 				if !(sum > 0) || sum > math.MaxFloat64 {
-					return false
+					return nil
 				}
 				l[j*n+j] = math.Sqrt(sum)
 			} else {
@@ -135,5 +138,5 @@ func factorises(m, y []float64, shift float64) bool {
 			}
 		}
 	}
-	return true
+	return l
 }

@@ -98,7 +98,7 @@ func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
 
 // varianceOf holds the variance of the row at every point of the cell, and above it the squared
 // Lipschitz constant of F in the noise: (92), with c the middle of the form. Of the first order the
-// range over x and between the lines counts, of the second that of the box.
+// range over x and between the lines counts, of the second the lesser of those of the box and along the lines.
 func (r *Row) varianceOf(f *form) arith.Interval {
 	at := append(append([]float64(nil), f.at...), 1)
 	over := r.Delta[r.n]
@@ -109,7 +109,7 @@ func (r *Row) varianceOf(f *form) arith.Interval {
 	g := covary.Grow(2*r.n + 2)
 	w, wrong, square, err := r.Times(at)
 	first := r.firstOrderUp(f, w, wrong)
-	second := r.OverBoxUp(f.reach)
+	second := min(r.OverBoxUp(f.reach), r.OverLinesUp(f.slope, f.radius, f.half))
 	most := covary.LargestUp(max(0, arith.Up(square+err)), first, second)
 	// K is at least k + Diag(delta) - 2 Diag(delta), of which the first is positive semidefinite.
 	least := arith.Down(arith.Down(arith.Down(square-err)-2*first) - 2*float64(over*g) - covary.Tiny)
