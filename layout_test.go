@@ -161,7 +161,7 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/engine", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/vector"},

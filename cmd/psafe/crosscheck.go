@@ -22,6 +22,8 @@ const crosscheckAbout = `psafe crosscheck runs the same job on two devices and c
 every operation writes, bit for bit: end-points of weight boxes, hidden bounds,
 relaxations, rows, margins. With --precision float32,float64 it also compares
 the bounds of both precisions, which must overlap, and reports the largest gap.
+Of weights that are not independent, and of dropout, all is compared that clbp
+asks a device to prove bounds of P_safe.
 
   psafe crosscheck --posterior net.npz
   psafe crosscheck --posterior net.npz --inputs x.csv --eps 0.01 --against 0:0
@@ -92,8 +94,8 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := diagonal(post, "crosscheck"); err != nil {
-		return nil, err
+	if !post.Independent() && !f.Changed("method") {
+		c.method = []string{"clbp"}
 	}
 	job := &crosscheck.Settings{Posterior: post, Seed: c.seed}
 	if job.Tasks, err = c.load(f, post); err != nil {
@@ -110,6 +112,9 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Settings, error) {
 		m, err := crosscheck.ParseMethod(word)
 		if err != nil {
 			return nil, fmt.Errorf("--method: %w", didYouMean(err, word, crosscheckMethods))
+		}
+		if err := crosscheck.Fits(post, m); err != nil {
+			return nil, fmt.Errorf("%s: this posterior is %s, and --method %s cannot be compared: %w", post.Source.Path, post.Describe(), m, err)
 		}
 		job.Methods = append(job.Methods, m)
 	}

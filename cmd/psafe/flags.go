@@ -125,15 +125,6 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 	return named.Read()
 }
 
-// diagonal refuses, before anything is opened or drawn, a posterior whose weights
-// are not independent normal ones, for a command that knows no others.
-func diagonal(post *posterior.Posterior, command string) error {
-	if !post.Independent() {
-		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights: give it such a posterior", post.Source.Path, post.Describe(), command)
-	}
-	return nil
-}
-
 // given is the value of a flag, nil if it is not given.
 func given[T any](f *pflag.FlagSet, name string, value T) *T {
 	if !f.Changed(name) {

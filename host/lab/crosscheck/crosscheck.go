@@ -21,7 +21,7 @@ const MostTasks = 16
 
 // Settings is what psafe crosscheck does.
 type Settings struct {
-	// Posterior has independent normal weights.
+	// Posterior has independent normal weights, or is one of which concentration LBP alone is asked.
 	Posterior *posterior.Posterior
 	// Tasks fit the posterior; OwnTasks makes some.
 	Tasks      []property.Task
@@ -54,6 +54,11 @@ func ParseMethod(word string) (prove.Method, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q is none of ibp, lbp, clbp", word)
+}
+
+// Fits says in one line why a posterior cannot be compared by a method; nil if it can.
+func Fits(post *posterior.Posterior, m prove.Method) error {
+	return (&prove.Config{Method: m}).Fits(post)
 }
 
 // Equal says that two devices wrote the same bits.
@@ -118,7 +123,11 @@ func (j *Settings) devices(ctx context.Context, p bound.Precision, found map[run
 		}
 		both := lockstep.New(pair.A, pair.B)
 		w := j.work(both)
-		if err := w.run(m); err != nil {
+		err := w.run(ctx, m)
+		if both.First != nil { // which may have been asked again, in parts, without one
+			err = both.First
+		}
+		if err != nil {
 			if d, ok := errors.AsType[*lockstep.Difference](err); ok {
 				return &Difference{fmt.Errorf("%s %v: DIFFERENCE in %w", m, p, d)}
 			}

@@ -119,6 +119,28 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// TestOtherKinds: posteriors whose weights are not independent, and dropout, are compared by what clbp asks of a
+// device, in both precisions; a number that one device has otherwise is found, though clbp asks again.
+func TestOtherKinds(t *testing.T) {
+	for _, name := range []string{"correlated-2-8-3.npz", "swag-2-8-3.npz", "dropout-2-8-3.npz"} {
+		for _, by := range []float64{0, 0x1p-9} {
+			c := newTrial(read(t, name), func(device int, p bound.Precision) float64 { return by * float64(device) })
+			c.Methods = c.Methods[2:]
+			err := c.Run(t.Context())
+			if _, ok := errors.AsType[*Difference](err); by != 0 && (!ok || !strings.HasPrefix(err.Error(), "clbp float32: DIFFERENCE in affine: ")) {
+				t.Errorf("%s: devices differ: %v", name, err)
+			}
+			if by == 0 && (err != nil || len(c.equal) != 2 || len(c.overlap) != 1 || c.equal[1].Numbers == 0 || c.overlap[0].Total != 6) {
+				t.Errorf("%s: %v, %+v, %+v", name, err, c.equal, c.overlap)
+			}
+			c.closed(t)
+		}
+		if Fits(read(t, name), prove.LBP) == nil {
+			t.Errorf("%s: weight boxes", name)
+		}
+	}
+}
+
 // TestDifference: a number that one device has otherwise is found, and so are precisions that
 // contradict each other where the devices agree.
 func TestDifference(t *testing.T) {

@@ -31,7 +31,7 @@ func overlap(narrow, wide []bounds) (Overlap, error) {
 		for k, x := range n.values {
 			o.add(n.upper(), x, w.values[k])
 		}
-		if n.what != "pre.lo" {
+		if !strings.HasSuffix(n.what, ".lo") {
 			continue
 		}
 		for k, lo := range n.values {
@@ -46,7 +46,9 @@ func overlap(narrow, wide []bounds) (Overlap, error) {
 }
 
 // upper says whether the values are upper bounds.
-func (b *bounds) upper() bool { return b.what != "pre.lo" && !strings.HasPrefix(b.what, "margin") }
+func (b *bounds) upper() bool {
+	return !strings.HasSuffix(b.what, ".lo") && !strings.HasPrefix(b.what, "margin")
+}
 
 // add counts a bound in both precisions.
 func (o *Overlap) add(upper bool, narrow, wide float64) {

@@ -1,10 +1,13 @@
 package crosscheck
 
 import (
+	"context"
+
 	"psafe/host/bound"
 	"psafe/host/lab/lockstep"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -13,6 +16,8 @@ import (
 type work struct {
 	post *posterior.Posterior
 	seed uint64
+	// tasks are all of them.
+	tasks []property.Task
 	// regions are the input boxes of all tasks, rows those of each one's property.
 	regions []property.Box
 	rows    [][]property.Row
@@ -20,7 +25,8 @@ type work struct {
 	found   []bounds
 }
 
-// bounds is one array that a run observed: "pre.hi" of a layer follows its "pre.lo".
+// bounds is one array that a run observed: "pre.hi" of a layer follows its "pre.lo", and so do those of a
+// probability.
 type bounds struct {
 	what   string
 	layer  int
@@ -28,8 +34,8 @@ type bounds struct {
 }
 
 func (j *Settings) work(pair *lockstep.Device) *work {
-	w := &work{post: j.Posterior, seed: j.Seed, pair: pair}
-	for _, t := range j.Tasks[:min(len(j.Tasks), MostTasks)] {
+	w := &work{post: j.Posterior, seed: j.Seed, pair: pair, tasks: j.Tasks[:min(len(j.Tasks), MostTasks)]}
+	for _, t := range w.tasks {
 		for _, b := range t.T {
 			w.regions, w.rows = append(w.regions, b), append(w.rows, t.S.Rows)
 		}
@@ -48,7 +54,10 @@ func (w *work) observe(what string, layer int, a bound.Array) error {
 }
 
 // run bounds the tasks by a method.
-func (w *work) run(method prove.Method) error {
+func (w *work) run(ctx context.Context, method prove.Method) error {
+	if !w.post.Independent() {
+		return w.certify(ctx, method)
+	}
 	model, err := bound.NewModel(w.pair, w.post, 4)
 	if err != nil {
 		return err
@@ -62,6 +71,19 @@ func (w *work) run(method prove.Method) error {
 		return err
 	}
 	return w.propagate(model, m)
+}
+
+// certify proves the tasks of a posterior of any kind, with all that this asks of a device.
+func (w *work) certify(ctx context.Context, method prove.Method) error {
+	e, err := engine.New(w.pair, nil, w.post, 4)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	return prove.Run(ctx, []*engine.Engine{e}, prove.Config{Method: method}, w.tasks, nil, func(r *claim.Result) error {
+		w.found = append(w.found, bounds{"probability.lo", r.Task.Index, []float64{r.Lower()}}, bounds{"probability.hi", r.Task.Index, []float64{r.Upper()}})
+		return nil
+	})
 }
 
 func (w *work) clbp(model *bound.Model) error {

@@ -18,6 +18,8 @@ type Device struct {
 	Compared int64
 	// Operations counts the operations.
 	Operations int
+	// First is the first difference, if there was one: who asks may have gone on without its answer.
+	First *Difference
 }
 
 // Difference says where two devices first disagree.
@@ -134,7 +136,11 @@ func (d *Device) compare(operation string, outputs ...bound.Output) error {
 		}
 		for i := range a {
 			if math.Float64bits(a[i]) != math.Float64bits(b[i]) && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
-				return &Difference{operation, o.Name, place(o, i), i, [2]string{d.a.Name(), d.b.Name()}, [2]float64{a[i], b[i]}}
+				found := &Difference{operation, o.Name, place(o, i), i, [2]string{d.a.Name(), d.b.Name()}, [2]float64{a[i], b[i]}}
+				if d.First == nil {
+					d.First = found
+				}
+				return found
 			}
 		}
 		d.Compared += int64(len(a))
