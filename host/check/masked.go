@@ -20,18 +20,27 @@ type masks struct {
 	// units[k][j] is what input j of layer k is dropped with, of counts[k] units.
 	units  [][]int32
 	counts []int
+	// first is the layer from which on certify looks at masks: lines around curves there are flat, as its are.
+	first int
 	// fedRandom says that what feeds a layer depends on masks, random that its values do.
 	fedRandom, random []bool
 	// bounded says that rows bound a layer's neurons, each with two events if they are random.
 	bounded []bool
 }
 
+// mostFeatures is how many numbers that feed layer first certify has lines of; of more it begins at the input.
+const mostFeatures = 1024
+
 // newMasks is nil for other posteriors, and for those of which nothing is proved.
 func newMasks(post *posterior.Posterior) *masks {
-	if _, err := post.Masked(); err != nil {
+	first, err := post.Masked()
+	if err != nil {
 		return nil
 	}
-	m := &masks{rates: post.Dropout()}
+	if post.Layers[first].Inputs() > mostFeatures {
+		first = 0
+	}
+	m := &masks{rates: post.Dropout(), first: first}
 	n := post.Network()
 	for k := range n {
 		units, unit, _ := net.Dropped(n[k].Map)
@@ -75,7 +84,7 @@ func (n *noisy) newMaskPass(cell property.Box, tau float64, try uint64) *maskPas
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
 	p := &maskPass{masks: n.masks, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
 	for k := range len(n.mean) - 1 {
-		if p.random[k] {
+		if p.by.flat = k >= p.first; p.by.flat {
 			p.maskedLayer(k)
 		} else {
 			p.pass.hiddenLayer(k)
@@ -182,32 +191,26 @@ func (p *maskPass) valueLine(k, j int, sign float64, centre []float64) (at float
 	return at, slope
 }
 
-// maskedLayer bounds layer k: intervals, or rows but for tau, twice for each neuron that something takes.
+// maskedLayer bounds layer k: intervals, or rows, twice for each neuron that something takes, but for tau each
+// if it is random.
 func (p *maskPass) maskedLayer(k int) {
 	l := &p.layers[k]
 	if l.windows != nil {
 		p.hidden = append(p.hidden, l.stars(p.into(k), true, &p.by, nil))
 		return
 	}
-	h := hidden{z: newSpan(l.out)}
-	if !p.bounded[k] {
-		h.pre = l.affine(p.dropped(k))
-	} else {
-		h.pre = newSpan(l.out)
-	}
+	h := hidden{pre: l.affine(p.dropped(k)), z: newSpan(l.out)}
 	for i := range l.out {
 		lo, hi := h.pre.lo[i], h.pre.hi[i]
 		if p.bounded[k] && p.graph.used[k][i] {
-			var ends [2]float64
-			for side, sign := range []float64{1, -1} {
-				s, c := l.unit(i, sign)
-				ends[side] = -arith.Inf
-				for _, w := range p.maskedWays(k) {
-					ends[side] = max(ends[side], p.rowOf(k, s, c, w).quantileDown(p.tau))
-				}
+			if p.random[k] {
+				lo, hi = -arith.Inf, arith.Inf
+				p.events += 2
 			}
-			p.events += 2
-			lo, hi = ends[0], -ends[1]
+			s, c := l.unit(i, 1)
+			lo = max(lo, p.rowOf(k, s, c).quantileDown(p.tau))
+			s, c = l.unit(i, -1)
+			hi = min(hi, -p.rowOf(k, s, c).quantileDown(p.tau))
 			if !(lo <= hi) || p.ctx != nil && p.ctx.Err() != nil {
 				lo, hi = -arith.Inf, arith.Inf
 			}
@@ -246,31 +249,15 @@ type maskedRow struct {
 // mask is a number: dropped with probability rate, else kept.
 type mask struct{ dropped, kept, rate float64 }
 
-// maskedWays are those of rows of layer k: down to the input, and to the first values on the way that are no
-// kinked function of what has bounds that may fail. Which is better depends on no mask.
-func (p *maskPass) maskedWays(k int) []way {
-	for l := k - 1; l >= 0 && p.random[l]; l-- {
-		if _, kinked := p.layers[l].act.Kinked(); !kinked {
-			ways := []way{{}, {stop: l == k-1, depth: k - 1 - l}}
-			if !p.graph.chain {
-				ways[1] = way{stop: true} // the nearest kind of layer counts, and not the number
-			}
-			return ways
-		}
-	}
-	return []way{{}}
-}
-
 // rowOf bounds s z~ + c, z~ being what feeds layer k with its masks.
-func (p *maskPass) rowOf(k int, s span, c arith.Sum, w way) *maskedRow {
+func (p *maskPass) rowOf(k int, s span, c arith.Sum) *maskedRow {
 	r := &maskedRow{}
 	p.addMasks(r, k, s)
-	w.visit = func(l int, a []float64) {
+	least := p.down(k, s, c, way{visit: func(l int, a []float64) {
 		if p.rates[l] > 0 {
 			p.addMasks(r, l, p.layers[l].products(a))
 		}
-	}
-	least := p.down(k, s, c, w)
+	}})
 	r.least.Plus(least)
 	return r
 }
@@ -347,24 +334,11 @@ func (p *maskPass) addMasks(r *maskedRow, l int, s span) {
 	}
 }
 
-// rowTailUp bounds the probability that a row of a property is negative, or 0, somewhere in the cell and
-// all hidden bounds are right.
-func (p *maskPass) rowTailUp(row *property.Row) float64 {
-	tail := 1.0
-	for _, r := range p.formsOf(row) {
-		tail = min(tail, r.tailUp())
-	}
-	return tail
-}
-
-// formsOf are what a row of a property is at least, in each way.
-func (p *maskPass) formsOf(row *property.Row) (forms []*maskedRow) {
+// ofProperty is a row of a property.
+func (p *maskPass) ofProperty(row *property.Row) *maskedRow {
 	last := len(p.layers) - 1
 	s, c := p.layers[last].merged(row)
-	for _, w := range p.maskedWays(last) {
-		forms = append(forms, p.rowOf(last, s, c, w))
-	}
-	return forms
+	return p.rowOf(last, s, c)
 }
 
 // predictive is what the pass proves of the class of S, or of an action.
@@ -373,16 +347,8 @@ func (p *maskPass) predictive(of *asked) *predictive {
 	budget := p.budgetUp()
 	fails := []float64{budget}
 	for r := range of.task.S.Rows {
-		var best *marginLaw
-		tail, least := 1.0, 2.0
-		for _, form := range p.formsOf(&of.task.S.Rows[r]) {
-			law, fail := form.law()
-			if share := law.shareUp(); share < least {
-				best, least = law, share
-			}
-			tail = min(tail, fail)
-		}
-		laws, fails = append(laws, best), append(fails, tail)
+		law, fail := p.ofProperty(&of.task.S.Rows[r]).law()
+		laws, fails = append(laws, law), append(fails, fail)
 	}
 	return of.predictive(laws, budget, fails)
 }
@@ -390,10 +356,11 @@ func (p *maskPass) predictive(of *asked) *predictive {
 // budgetUp bounds the probability that a hidden bound fails.
 func (p *maskPass) budgetUp() float64 { return arith.ProductUp(float64(p.events), p.tau) }
 
-// tails are those of the rows of a set, and the budget of the hidden bounds.
+// tails bound the probability that rows of a set are negative, or 0, somewhere in the cell and all hidden bounds
+// are right; with the budget of the hidden bounds.
 func (p *maskPass) tails(s *property.Safe) (tails []float64, budget float64) {
 	for r := range s.Rows {
-		tails = append(tails, p.rowTailUp(&s.Rows[r]))
+		tails = append(tails, p.ofProperty(&s.Rows[r]).tailUp())
 	}
 	return tails, p.budgetUp()
 }

@@ -69,6 +69,45 @@ func TestMaskedGraph(t *testing.T) {
 	seen.tell(t)
 }
 
+// TestMaskedCurves: rows end at a tanh above masks, and only there, as certify's do: not at a pool or a ReLU above
+// it, and not at slopes of the tanh.
+func TestMaskedCurves(t *testing.T) {
+	var seen maskedSeen
+	image, one := net.Image{Height: 2, Width: 2, Channels: 2}, net.Image{Height: 1, Width: 1, Channels: 2}
+	window := net.Window{Size: [2]int{2, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
+	square := net.Conv{In: image, Window: net.Window{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}, Filters: 2, Groups: 1}
+	layers := []net.Layer{
+		{Map: sumtest.MaskOf(image, true)},
+		{Map: square},
+		{Map: net.MaxPool{In: image, Window: window}, Activation: net.Activation{Kind: net.Tanh}},
+		{Map: sumtest.MaskOf(one, true)},
+		{Map: net.Dense{In: 2, Out: 2}, Activation: net.Activation{Kind: net.ReLU}},
+		{Map: sumtest.MaskOf(one, true)},
+		{Map: net.Add{N: 2, Terms: 2}, Sources: []int{5, 3}},
+		{Map: net.Dense{In: 2, Out: 2}},
+	}
+	for i := range testscale.Costly(t, 60) {
+		rng := rand.New(rand.NewPCG(33, 108+uint64(i))) // the first is one that was refused
+		var of []posterior.Layer
+		for _, l := range layers {
+			random := func(n int) posterior.Params {
+				mean := make([]float64, n)
+				for e := range mean {
+					mean[e] = rng.NormFloat64()
+				}
+				return posterior.NewParams(mean, make([]float64, n), posterior.ScaleSD)
+			}
+			of = append(of, posterior.Layer{Layer: l, Weight: random(l.Map.Weights()), Bias: random(l.Map.Biases())})
+		}
+		post, err := posterior.FromDropout(of, []float64{0.25, 0, 0, 0.125, 0, 0.25, 0, 0.25})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.again(t, i, post, randomTask(rng, post, 0))
+	}
+	seen.tell(t)
+}
+
 // TestMaskedAboveSums: what is dropped may be linear in neurons of certain layers, of which a device has lines.
 func TestMaskedAboveSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 35))
@@ -254,7 +293,7 @@ func TestSharedMask(t *testing.T) {
 		}
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}
 		pass := n.newMaskPass(property.Box{Lo: points[i], Hi: points[i]}, 0, 0)
-		if tail := pass.rowTailUp(&row); tail < rate || tail > rate+1e-9 {
+		if tail := pass.ofProperty(&row).tailUp(); tail < rate || tail > rate+1e-9 {
 			t.Errorf("%s: tail %v, it fails with probability %v", post.Describe(), tail, rate)
 		}
 	}
@@ -277,7 +316,7 @@ func TestMaskedMoves(t *testing.T) {
 	}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5, DHi: 0.5}
 	pass := n.newMaskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
-	if tail, fail := pass.rowTailUp(&row), 2*rate*(1-rate); tail < fail {
+	if tail, fail := pass.ofProperty(&row).tailUp(), 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}
 }

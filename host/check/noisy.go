@@ -142,7 +142,7 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 	if n.top != nil {
 		least = n.newTopPass(cell, try).cellFailUp(s)
 	}
-	if n.deviations == nil || n.top != nil && tau == 0 {
+	if n.deviations == nil {
 		return least
 	}
 	return min(least, n.newPassOnBall(cell, ball, tau, try).cellFailUp(s))
@@ -160,7 +160,7 @@ func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *pro
 	if n.top != nil {
 		least = n.newTopPass(cell, try).holdsUp(negated)
 	}
-	if n.deviations == nil || n.top != nil && tau == 0 {
+	if n.deviations == nil {
 		return least
 	}
 	return min(least, n.newCellPass(cell, tau, try).holdsUp(negated))

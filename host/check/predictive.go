@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -232,24 +233,53 @@ func (l *marginLaw) shareUp() float64 {
 	return min(1, sum.Hi())
 }
 
-// predictive is what the pass proves of the class of S, whose rows are its margins, or of an action.
+// formLaw is the law of a form of a row, by what share of the class the form is, and about where it is a standard
+// deviation below its bound.
+type formLaw struct {
+	*marginLaw
+	share, height float64
+}
+
+// lawsOf are the laws of the forms of a row, the highest first; tail bounds the probability that it is negative, or
+// 0.
+func (p *cellPass) lawsOf(row *property.Row) (laws []formLaw, tail float64) {
+	tail = 1
+	p.eachForm(row, func(lo float64, list []noise) bool {
+		tail = min(tail, formTailUp(lo, list))
+		law, v, height := lawOf(lo, list), 0.0, lo
+		for _, n := range list {
+			v, height = v+n.variance, height-n.mean
+		}
+		laws = append(laws, formLaw{law, law.shareUp(), height - math.Sqrt(v)})
+		return true
+	})
+	slices.SortStableFunc(laws, func(a, b formLaw) int { return cmp.Compare(b.height, a.height) })
+	return laws, tail
+}
+
+// worthLaws is from how many of the highest laws certify takes the one with the least share.
+const worthLaws = 2
+
+// predictive is what the pass proves of the class of S, whose rows are its margins, or of an action: by the laws
+// that certify takes, and by those with the least share of all, which may be the worse ones for a gap.
 func (p *cellPass) predictive(of *asked) *predictive {
 	s := &of.task.S
-	budget, rows := p.budgetUp(), len(s.Rows)
-	laws, fails := make([]*marginLaw, rows), []float64{budget}
+	budget := p.budgetUp()
+	var near, all []*marginLaw
+	fails := []float64{budget}
+	least := func(laws []formLaw) *marginLaw {
+		return slices.MinFunc(laws, func(a, b formLaw) int { return cmp.Compare(a.share, b.share) }).marginLaw
+	}
 	for r := range s.Rows {
-		tail, least := 1.0, 2.0
-		p.eachForm(&s.Rows[r], func(lo float64, list []noise) bool {
-			tail = min(tail, formTailUp(lo, list))
-			law := lawOf(lo, list)
-			if share := law.shareUp(); share < least {
-				laws[r], least = law, share
-			}
-			return true
-		})
+		laws, tail := p.lawsOf(&s.Rows[r])
+		near, all = append(near, least(laws[:min(len(laws), worthLaws)])), append(all, least(laws))
 		fails = append(fails, tail)
 	}
-	return of.predictive(laws, budget, fails)
+	is := of.predictive(near, budget, fails)
+	if !slices.Equal(near, all) {
+		is.better(of.predictive(all, budget, fails))
+	}
+	return is
 }
 
 // predictive is what the laws of all rows prove where hidden bounds fail with at most budget, and for the

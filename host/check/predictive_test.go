@@ -21,9 +21,10 @@ import (
 // proved again, at the witness too.
 func TestPredictiveOfKinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 61))
-	verdicts, refused := map[string]map[string]int{}, 0
-	cases := testscale.Costly(t, 400)
-	for i := range cases {
+	verdicts := map[string]map[string]int{}
+	const all, leastShare = 400, 221 // the case of which the law of a row with the least share is not that of the best gap
+	cases := testscale.Costly(t, all)
+	for i := range max(cases, leastShare+1) {
 		sizes := [][]int{{2, 4, 3}, {1, 4, 4, 2}, {2, 3, 3, 3}}[i%3]
 		act := net.Activation{Kind: []net.Kind{net.ReLU, net.ReLU, net.Tanh}[i/4%3]}
 		sd := []float64{0.01, 0.1}[rng.IntN(2)]
@@ -57,19 +58,19 @@ func TestPredictiveOfKinds(t *testing.T) {
 			}
 			cfg.Rule = decide.Rule{Costs: costs}
 		}
+		if i >= cases && i != leastShare {
+			continue
+		}
 		r := certified(t, []bound.Precision{bound.Float64, bound.Float32}[i%2], post, cfg, []property.Task{task})[0]
 		if said := provedAgain(t, post, &task, cfg.Rule.Costs, r); said != "" {
-			refused++
-			t.Logf("%d, %s: %s", i, post.Describe(), said)
+			t.Errorf("%d, %s: %s", i, post.Describe(), said)
 		}
 		if verdicts[kind] == nil {
 			verdicts[kind] = map[string]int{}
 		}
 		verdicts[kind][r.Decision.Verdict()]++
 	}
-	if t.Log(verdicts); refused*100 > cases { // a gap is known at a witness under Kronecker covariances, of one in 400
-		t.Errorf("%d of %d true decisions are refused", refused, cases)
-	}
+	t.Log(verdicts)
 	for kind, of := range verdicts {
 		if testscale.Deep(t) && (of[claim.DecisionSafe] == 0 || of[claim.DecisionUnsafe] == 0) {
 			t.Errorf("%s: %v", kind, of)

@@ -25,6 +25,8 @@ var relaxers = map[net.Kind]func(a net.Activation, l, u float64, by *choice) (lo
 func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	below, kinked := a.Kinked()
 	switch {
+	case !kinked && by.flat:
+		return line{0, curves.ValueDown(a, l)}, line{0, curves.ValueUp(a, u)}
 	case !kinked:
 		return relaxers[a.Kind](a, l, u, by)
 	case l >= 0 || below == 1:
@@ -53,6 +55,8 @@ func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 type choice struct {
 	try   uint64
 	drawn uint64
+	// flat says that lines around what has no kink are to have no slope.
+	flat bool
 }
 
 // lot is a number of the try, from -1 to 1 (splitmix64).

@@ -18,8 +18,8 @@ func MaskOf(shape network.Image, channels bool) network.Conv {
 }
 
 // RandomMaskedGraph is a posterior of dropout of a small network of convolutions, pools and joins, with masks
-// in front of any layers, at most 9 in all. Rates are multiples of 1/16.
-func RandomMaskedGraph(rng *rand.Rand, act network.Activation) *posterior.Posterior {
+// in front of any layers, at most 9 in all. Rates are multiples of 1/16. Each layer has one of these activations.
+func RandomMaskedGraph(rng *rand.Rand, acts ...network.Activation) *posterior.Posterior {
 	var layers []posterior.Layer
 	var rates []float64
 	shape := network.Image{Height: 2 + rng.IntN(2), Width: 2, Channels: 1 + rng.IntN(2)}
@@ -55,7 +55,7 @@ func RandomMaskedGraph(rng *rand.Rand, act network.Activation) *posterior.Poster
 		mask()
 	}
 	for range 1 + rng.IntN(3) {
-		from := len(layers) - 1
+		from, act := len(layers)-1, acts[rng.IntN(len(acts))]
 		w := network.Window{Size: [2]int{2, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{rng.IntN(2), rng.IntN(2)}}
 		c := network.Conv{In: shape, Window: w, Filters: 1 + rng.IntN(2), Groups: 1}
 		if c.Check() != nil || c.Out().Len() > 12 {
@@ -89,7 +89,7 @@ func RandomMaskedGraph(rng *rand.Rand, act network.Activation) *posterior.Poster
 	if out := 2 + rng.IntN(2); rng.IntN(2) == 0 {
 		add(network.Dense{In: shape.Len(), Out: out}, identity, rate)
 	} else {
-		add(network.Dense{In: shape.Len(), Out: 3}, act, rate)
+		add(network.Dense{In: shape.Len(), Out: 3}, acts[0], rate)
 		rate = 0
 		if left >= 3 {
 			rate = 0.25
@@ -101,7 +101,7 @@ func RandomMaskedGraph(rng *rand.Rand, act network.Activation) *posterior.Poster
 	} else if _, err := post.Masked(); err == nil {
 		return post
 	}
-	return RandomMaskedGraph(rng, act) // nothing is dropped
+	return RandomMaskedGraph(rng, acts...) // nothing is dropped
 }
 
 // RandomDropConnect is a posterior of DropConnect of a dense network of one hidden layer of two neurons: each
