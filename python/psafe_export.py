@@ -1466,7 +1466,7 @@ class _Graph:
     def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
         self.drops = drops  # whether Dropout is on
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
-        self.law = law  # kind, dense layers with their covariances, which say what sd does not, and whether it is of the last layer
+        self.law = law  # kind, layers with their covariances, which say what sd does not, and whether it is of the last layer
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
         self.notes, self.items, self.drawn, self.used, self.front, self.values = [], [], [], set(), None, {}
         self.met = set()  # of normal
@@ -1832,8 +1832,8 @@ class _Graph:
                 unit.put_scale(part, sd, "sd", None)
         for layer, covariance in self.law[1] if self.law is not None else ():
             if any(a.get(part) is not None and a[part] is getattr(layer, part) for part in ("weight", "bias")):
-                if not all(a.get(part) is getattr(layer, part) for part in ("weight", "bias")) or len(unit.weight["mean"].shape) != 2:
-                    raise ValueError("%s: takes a weight and a bias that are not of one dense layer" % step.place)
+                if not all(a.get(part) is getattr(layer, part) for part in ("weight", "bias")) or a.get("groups", 1) != 1:
+                    raise ValueError("%s: takes a weight and a bias that are not of one layer, or groups" % step.place)
                 unit.covariance = covariance
         return unit
 
@@ -2175,7 +2175,7 @@ def _random_layers(model, names):
 def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
     that the network itself does not have. Returns the layers if they are a chain of dense ones. With
-    law=, the covariances of dense layers, or drops=, for MC dropout, it writes any network as a graph."""
+    law=, the covariances of layers, or drops=, for MC dropout, it writes any network as a graph."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2313,15 +2313,25 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
 
 
-def _linears(la, model, params):
-    """The dense layers of torch that the parameters of a posterior belong to."""
-    found = [m for m in model.modules() if _kind(m) == "Linear" and any(p is m.weight or p is m.bias for p in params)]
+def _owners(la, shape, model, params):
+    """The layers of torch that the parameters of a posterior belong to: dense ones and, of Kronecker factors, convolutions
+    without groups."""
+    kinds = ("Linear", "Conv1d", "Conv2d") if shape == "Kron" else ("Linear",)
+    found = [m for m in model.modules() if _kind(m) in kinds and getattr(m, "groups", 1) == 1 and any(p is m.weight or p is m.bias for p in params)]
     left = [p for p in params if not any(p is m.weight or p is m.bias for m in found)]
     if left or not found:
-        raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network, and covariances are those of dense layers: "
+        raise ValueError("%s is about a parameter of shape %s that belongs to no %s of the network: "
                          "take the last layer alone (subset_of_weights=\"last_layer\"), or a diagonal posterior" % (
-                             _kind(la), tuple(left[0].shape) if left else "()"))
+                             _kind(la), tuple(left[0].shape) if left else "()",
+                             "dense layer or convolution without groups" if shape == "Kron" else "dense layer (of convolutions psafe has Kronecker covariances)"))
     return found
+
+
+def _matrix_shape(layer):
+    """Outputs and inputs of the matrix of a layer of torch: of a convolution filters and the numbers of one, which is how
+    laplace-torch flattens it."""
+    shape = tuple(layer.weight.shape)
+    return shape[0], int(np.prod(shape[1:]))
 
 
 def _factors(precision, i, shape):
@@ -2358,7 +2368,7 @@ def _factor_of(layer, rows, columns):
 
 def _kronecker_law(la, params, layer):
     """layer.covariance of a layer by the posterior's own Kronecker factors."""
-    precision, (out, n) = la.posterior_precision, layer.weight.shape
+    precision, (out, n) = la.posterior_precision, _matrix_shape(layer)
     at = [next((i for i, p in enumerate(params) if p is a), None) for a in (layer.weight, layer.bias)]
     QG, QA, S, sd = np.eye(out), np.eye(n), np.zeros((out, n)), np.zeros(out)
     if at[0] is not None:
@@ -2375,6 +2385,9 @@ def _kronecker_law(la, params, layer):
         cosines = (root / S[:, n:]) @ (root / S[:, n:]).T
     if at[1] is None or np.abs(cosines - np.eye(out)).sum(1).max() <= 1e-4:
         return "kron", {"QA": QA, "QG": QG, "sd": S}
+    if len(layer.weight.shape) > 2:
+        raise ValueError("%s: the eigenvectors of the bias of a convolution are not those of the outputs of its weights, and psafe has no such "
+                         "law: samples=100 draws networks, or bias=False" % _kind(la))
     if out * (n + 1) > 4096:
         raise ValueError("%s: the eigenvectors of the bias are not those of the outputs of the weights, and psafe has such a law only as a full "
                          "factor, of at most 4096 parameters of a layer: samples=100 draws networks" % _kind(la))
@@ -2394,7 +2407,7 @@ def _low_rank_scale(la):
 
 
 def _laplace_laws(la, shape, params, layers):
-    """The kind of file and, for each of the dense layers, its layer.covariance."""
+    """The kind of file and, for each of the layers, its layer.covariance."""
     if shape == "Kron":
         return "correlated", [_kronecker_law(la, params, layer) for layer in layers]
     sizes = [tuple(p.shape) for p in params]
@@ -2413,11 +2426,11 @@ def _whitener(laws, params, layers):
     sizes = [tuple(p.shape) for p in params]
 
     def arranged(flat, layer):
-        out, n = layer.weight.shape
+        out, n = _matrix_shape(layer)
         D = np.zeros((len(flat), out, n + 1))
         for p, a in zip(params, split(flat, sizes)):
             if p is layer.weight:
-                D[:, :, :n] = a
+                D[:, :, :n] = a.reshape(len(flat), out, n)
             elif p is layer.bias:
                 D[:, :, n] = a
         return D
@@ -2507,16 +2520,16 @@ def _compare_variance(la, params, seed):
 
 def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference, top):
     """A full, Kronecker or low-rank Laplace approximation, as its covariance; top says that it is of the last layer."""
-    own = _linears(la, model, params)
+    own = _owners(la, shape, model, params)
     try:
         kind, laws = _laplace_laws(la, shape, params, own)
     except AttributeError as e:
         raise ValueError("%s: cannot be read (%s): is it fitted?" % (_kind(la), " ".join(str(e).split()))) from None
     means = split(centre, [tuple(p.shape) for p in params])
     notes = _compare_draws(la, shape, params, centre, _whitener(laws, params, own), seed)
-    most = max(layer.weight.shape[1] for layer in own)
+    most = max(_matrix_shape(layer)[1] for layer in own)
     if kind == "correlated" and most > 2048:
-        notes.append("psafe certifies covariances of layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % most)
+        notes.append("psafe certifies covariances of layers of up to 2048 inputs, or numbers of a filter, and this has %d: --method statistical estimates it" % most)
     numbers = sum(law["factor"].size for _, law in laws) if kind == "joint" else 0
     if numbers > 1 << 24:
         notes.append("psafe certifies covariances of all weights with factors of up to 16777216 numbers, those of 4096 weights, and this has %d: "

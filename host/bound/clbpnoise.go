@@ -287,7 +287,11 @@ func (p *clbpPass) startDifferences(d *difference) {
 		return
 	}
 	p.met[l.depth] = true
-	if d.noise.mean == nil {
+	switch {
+	case d.noise.mean != nil:
+	case p.dependsOn(d.layer) != nil:
+		d.noise = p.dependentDifferences(d)
+	default:
 		d.noise = p.differenceNoise(d, l, items)
 	}
 	p.total = d.noise

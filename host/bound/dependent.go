@@ -105,6 +105,25 @@ func (p *clbpPass) dependentRows(l int, lo, hi []float64, rows int) {
 	p.put(l, before, noiseArrays{mean: p.written(mean), variance: p.written(variance), cols: rows})
 }
 
+// dependentDifferences is the noise of differences of two units of layer d.layer, other minus unit, each of
+// which is a row with two coefficients.
+func (p *clbpPass) dependentDifferences(d *difference) noiseArrays {
+	k, items := d.layer, p.pass.query.Batch.Items
+	list, out := p.over(k), p.layers[k].out
+	unit, other, err := p.readPair(d.unit, d.other)
+	if err != nil || list == nil {
+		return noiseArrays{}
+	}
+	mean, variance := make([]float64, items*d.n), make([]float64, items*d.n)
+	p.err = fault.OnCores(context.Background(), len(mean), func(at int) {
+		a := make([]float64, out)
+		a[int(unit[at%d.n])]--
+		a[int(other[at])]++
+		mean[at], variance[at] = list[at/d.n].Row(a, a)
+	})
+	return noiseArrays{mean: p.written(mean), variance: p.written(variance), cols: d.n, kept: true}
+}
+
 // propertyRows are the property's rows over the outputs of the last layer, [Items x out x rows].
 func (p *clbpPass) propertyRows() (lo, hi []float64, err error) {
 	c, out, rows := p.query.Rows.c, p.layers[len(p.layers)-1].out, p.query.Rows.rows

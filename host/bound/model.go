@@ -51,6 +51,12 @@ func NewModelOfDepth(dev Device, post *posterior.Posterior, reach float64, depth
 	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), windows: worthWindows, depth: depth})
 }
 
+// NewDependentModel is NewModelOfDepth for Deviations that Depend: rows go down by whole maps and not by
+// windows, as the host bounds what they do to layers.
+func NewDependentModel(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
+	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), depth: depth})
+}
+
 // cuts is how rows are cut: into flights of about so many numbers of an item, by windows where
 // those leave at most so much of the work, and where they have passed so many closed layers, if
 // that is not 0.

@@ -15,9 +15,12 @@ import (
 // mostFormedInputs is up to how many inputs the covariance of a row is made: as for certify.
 const mostFormedInputs = 128
 
-// covaried is a dense layer with a covariance.
+// covaried is a dense layer with a covariance, or a convolution: then it is what a position has, in and out
+// being taps and filters, and at says where those are; last is what fed it last.
 type covaried struct {
 	topped
+	at   *places
+	last *convBox
 	// sd are upper bounds of the deviations of the entries of [W b], [out x (in+1)].
 	sd []float64
 	// units are the rows of single outputs, once they have been asked for; norm is that of wide.
@@ -32,9 +35,11 @@ type covariance struct {
 	wide   *wideRow
 }
 
-// newCovaried prepares a layer; the covariances of rows are made up to so many inputs.
-func newCovaried(l *posterior.Layer, c *posterior.Covariance, most int) *covaried {
-	v := &covaried{topped: topped{layer: l, covariance: c, in: l.Inputs(), out: l.Outputs()}, forms: l.Inputs() <= most}
+// newCovaried prepares a layer; the covariances of rows are made up to so many inputs. Of a convolution at is
+// not nil, and none is made.
+func newCovaried(l *posterior.Layer, c *posterior.Covariance, most int, at *places) *covaried {
+	in, out, _ := posterior.CovariedShape(l.Map)
+	v := &covaried{topped: topped{layer: l, covariance: c, in: in, out: out}, forms: in <= most && at == nil, at: at}
 	n := v.in + 1
 	v.sd = make([]float64, v.out*n)
 	v.norm = arith.Inf
@@ -145,6 +150,9 @@ func formOf(centre, first, second float64) float64 {
 
 // ofUnits is the noise of each output, mean being what the marginals say.
 func (v *covaried) ofUnits(z span) []float64 {
+	if v.at != nil {
+		return v.ofConvUnits(z)
+	}
 	box, list := fedBoxOf(z), make([]float64, v.out)
 	for i, u := range v.units {
 		list[i] = u.varianceUp(box)
@@ -154,6 +162,9 @@ func (v *covaried) ofUnits(z span) []float64 {
 
 // ofVariation is the variance of sum_j |W_ij| radius_j, for each output.
 func (v *covaried) ofVariation(radius []float64) []float64 {
+	if v.at != nil {
+		return v.ofConvVariation(radius)
+	}
 	box, list := around(radius), make([]float64, v.out)
 	for i, u := range v.units {
 		list[i] = u.varianceUp(box)
@@ -163,6 +174,9 @@ func (v *covaried) ofVariation(radius []float64) []float64 {
 
 // ofRow is the noise of a row with coefficients in [lo, hi] of the outputs.
 func (v *covaried) ofRow(lo, hi []float64, in *reach, z span) noise {
+	if v.at != nil {
+		return v.ofConvRow(lo, hi, in, z)
+	}
 	of := v.of(&property.Row{CLo: lo, CHi: hi})
 	var mean arith.Sum
 	for j, radius := range in.radius {

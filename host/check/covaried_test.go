@@ -68,7 +68,7 @@ func TestCovariedBox(t *testing.T) {
 			continue
 		}
 		l := sumtest.RandomNoisy(rng, activations[0], 0.1, in, out).Layers[0]
-		v := newCovaried(&l, c, []int{0, mostFormedInputs}[i%2])
+		v := newCovaried(&l, c, []int{0, mostFormedInputs}[i%2], nil)
 		width := float64(i / 2 % 2)
 		z, radius := newSpan(in), make([]float64, in)
 		for j := range in {

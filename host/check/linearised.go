@@ -30,7 +30,7 @@ func newLinear(about *posterior.Posterior) *linear {
 	}
 	for k, c := range about.Covariances() {
 		if c != nil {
-			l.own[k] = newCovaried(&l.layers[k], c, 0)
+			l.own[k] = newCovaried(&l.layers[k], c, 0, nil)
 		}
 	}
 	return l

@@ -80,7 +80,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			if all := post.Covariances(); all != nil {
 				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
 				if all[k] != nil && (anyNot0(all[k].Factor) || anyNot0(all[k].Sd)) { // else the layer is certain
-					d.covaried = newCovaried(l, all[k], mostFormedInputs)
+					d.covaried = newCovaried(l, all[k], mostFormedInputs, n.mean[k].at)
 					weight, bias = d.covaried.weights()
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/convtest"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -78,13 +79,27 @@ func wideNet(t *testing.T) *posterior.Posterior {
 	return post
 }
 
+// kroneckerNet has a convolution with a Kronecker covariance below a dense layer.
+func kroneckerNet(t *testing.T) *posterior.Posterior {
+	conv := network.Conv{In: network.Image{Height: 1, Width: 3, Channels: 1}, Window: network.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}, Filters: 2, Groups: 1}
+	layers := []posterior.Layer{{Layer: network.Layer{Map: conv, Activation: network.Activation{Kind: network.ReLU}}}, {Layer: network.DenseLayer(4, 2, network.Activation{})}}
+	layers[0].Weight.Mean, layers[0].Bias.Mean = []float64{1, 2, 3, 4}, []float64{1, 1}
+	layers[1].Weight.Mean, layers[1].Bias.Mean = []float64{1, -1, 1, -1, 1, -1, 1, -1}, []float64{0, 0}
+	c := convtest.RandomKronecker(rand.New(rand.NewPCG(33, 6)), conv, 0.1)
+	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{c, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
 // TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
 // whichever door is tried: every method but those that know their covariance or masks refuses them, and
 // those refuse masks below a join and covariances that are too large.
 func TestCorrelatedRefused(t *testing.T) {
-	for i := range 8 {
+	for i := range 9 {
 		last := i%2 == 0 && i < 4
-		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), jointNet(t, i == 4), wideNet(t)}[i/2]
+		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), jointNet(t, i == 4), wideNet(t), kroneckerNet(t)}[i/2]
 		linearised := i == 7
 		if linearised {
 			var err error
@@ -109,7 +124,7 @@ func TestCorrelatedRefused(t *testing.T) {
 			if linearised {
 				cfg.Samples = 0
 			}
-			takes := cfg.Method == prove.Statistical && !linearised || (i < 5 || linearised) && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			takes := cfg.Method == prove.Statistical && !linearised || (i < 5 || i == 8 || linearised) && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
 			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				if !takes || r.Method != "clbp" && r.Method != "statistical" {
 					t.Errorf("a result of %s by %v", post.Describe(), r.Method)

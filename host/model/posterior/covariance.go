@@ -9,14 +9,15 @@ import (
 	"psafe/host/model/network"
 )
 
-// Covariance says how the weights and biases of one dense layer vary together. Its entries e are
-// those of the matrix [W b], one row for each output: e = o (in+1) + j is the weight from input j to
-// output o, and j = in the bias of output o. What is stored is the law itself and nothing that has
-// to be inverted or trusted: exactly one of
+// Covariance says how the weights and biases of one dense layer, or of one convolution, vary together.
+// Its entries e are those of the matrix [W b], one row for each output: e = o (in+1) + j is the weight
+// from input j to output o, and j = in the bias of output o. Of a convolution without groups, outputs
+// are filters and inputs the taps of its window, in the order (row, column, channel): CovariedShape.
+// What is stored is the law itself and nothing that has to be inverted or trusted: exactly one of
 //
 //   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
 //   - kron (docs/posteriors.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
-//     numbers, o being the product entry by entry.
+//     numbers, o being the product entry by entry. Of a convolution it is the only one.
 //
 // Nobody may write to it once a Posterior has it.
 type Covariance struct {
@@ -36,6 +37,24 @@ func (c *Covariance) String() string {
 		return "full"
 	}
 	return "kron"
+}
+
+// CovariedShape is how many inputs and outputs the matrix [W b] of a layer has that may have a covariance:
+// those of a dense layer, and taps and filters of a convolution without groups. It is false for others.
+func CovariedShape(m network.Map) (in, out int, ok bool) {
+	switch m := m.(type) {
+	case network.Dense:
+		return m.In, m.Out, true
+	case network.Conv:
+		return m.Window.Size[0] * m.Window.Size[1] * m.In.Channels, m.Filters, m.Groups == 1
+	}
+	return 0, 0, false
+}
+
+// covariedShape is CovariedShape of a layer that has a covariance.
+func (l *Layer) covariedShape() (in, out int) {
+	in, out, _ = CovariedShape(l.Map)
+	return in, out
 }
 
 // Covariances returns, for a posterior of KindCorrelated, the covariance of each layer, nil for those
@@ -79,8 +98,9 @@ func (p *Posterior) OnTop() error {
 }
 
 // RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
-// (KindGaussian), random in its last layer alone (OnTop), or a chain of dense layers with covariances
-// (KindCorrelated) or with deviations that all layers share (KindSWAG, KindJoint), dropout (Masked), or linearised (KindLinearised).
+// (KindGaussian), random in its last layer alone (OnTop), with covariances in layers (KindCorrelated), a
+// chain of dense layers with deviations that all layers share (KindSWAG, KindJoint), dropout (Masked), or
+// linearised (KindLinearised).
 // For others it is one line that says why not.
 func (p *Posterior) RequireRows() error {
 	switch {
@@ -98,12 +118,12 @@ func (p *Posterior) RequireRows() error {
 	case p.Kind != KindCorrelated:
 		return p.OnTop()
 	}
-	if !p.Network().Chain() {
-		return fmt.Errorf("this posterior is %s; covariances elsewhere than in the last layer are for chains of dense layers: use --method statistical", p.Describe())
-	}
 	for k, c := range p.covariances {
-		if n := p.Layers[k].Inputs(); c != nil && n > mostOnTop {
-			return fmt.Errorf("this posterior is %s; bounds with a covariance are for layers of at most %d inputs, and layer %d has %d: use --method statistical", p.Describe(), mostOnTop, k, n)
+		if c == nil {
+			continue
+		}
+		if n, _ := p.Layers[k].covariedShape(); n > mostOnTop {
+			return fmt.Errorf("this posterior is %s; bounds with a covariance are for layers of at most %d inputs, or taps of a window, and layer %d has %d: use --method statistical", p.Describe(), mostOnTop, k, n)
 		}
 	}
 	return nil
@@ -118,15 +138,18 @@ func (p *Posterior) validateCovariances() error {
 		if c == nil {
 			continue
 		}
-		dense, is := p.Layers[k].Map.(network.Dense)
+		in, out, is := CovariedShape(p.Layers[k].Map)
 		if !is {
-			return fmt.Errorf("layer %d: a covariance is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
+			return fmt.Errorf("layer %d: a covariance is for dense layers and convolutions without groups, this is a %s", k, network.Describe(p.Layers[k].Map))
 		}
-		if err := c.validate(dense.In, dense.Out); err != nil {
+		if _, dense := p.Layers[k].Map.(network.Dense); !dense && c.Full() {
+			return fmt.Errorf("layer %d: a full covariance is for dense layers, this is a %s: convolutions have Kronecker covariances", k, network.Describe(p.Layers[k].Map))
+		}
+		if err := c.validate(in, out); err != nil {
 			return fmt.Errorf("layer %d: covariance: %w", k, err)
 		}
 		// A bias that the file has not is exactly 0, so nothing may move it.
-		if bad := c.movesBias(dense.In, dense.Out); p.Layers[k].NoBias && bad {
+		if bad := c.movesBias(in, out); p.Layers[k].NoBias && bad {
 			return fmt.Errorf("layer %d: covariance: the layer has no bias, and the covariance moves it: make these entries 0, or give it a bias", k)
 		}
 	}
@@ -188,7 +211,8 @@ func (p *Posterior) drawCovariances(r *rand.Rand, dst [][]float64) {
 		copy(dst[2*k], l.Weight.Mean)
 		copy(dst[2*k+1], l.Bias.Mean)
 		if c := p.covariances[k]; c != nil {
-			eachEntry(l.Inputs(), l.Outputs(), c.drawn(r, l.Inputs(), l.Outputs()), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
+			in, out := l.covariedShape()
+			eachEntry(in, out, c.drawn(r, in, out), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
 		}
 	}
 }
@@ -331,7 +355,8 @@ func (p *Posterior) Marginals() *Posterior {
 		}
 		l := &m.Layers[k]
 		weight, bias := make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
-		eachEntry(l.Inputs(), l.Outputs(), c.MarginalsUp(l.Inputs(), l.Outputs()), func(w *float64, v float64) { *w = v }, weight, bias)
+		in, out := l.covariedShape()
+		eachEntry(in, out, c.MarginalsUp(in, out), func(w *float64, v float64) { *w = v }, weight, bias)
 		l.Weight, l.Bias = NewParams(l.Weight.Mean, weight, ScaleSD), NewParams(l.Bias.Mean, bias, ScaleSD)
 	}
 	return m

@@ -71,6 +71,57 @@ func TestDrawCorrelated(t *testing.T) {
 	}
 }
 
+// TestDrawConvolution: of a convolution entries are those of one matrix of filters and taps, (row, column,
+// channel), which is at all positions.
+func TestDrawConvolution(t *testing.T) {
+	conv := network.Conv{In: network.Image{Height: 2, Width: 1, Channels: 1}, Window: network.Window{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}, Filters: 2, Groups: 1}
+	c := &Covariance{QG: []float64{1, 2, 0, 1}, Sd: []float64{1, 0, 3, 1}, QA: []float64{1, 1, 0.5, 1}}
+	layers := []Layer{{Layer: network.Layer{Map: conv}}, {Layer: network.DenseLayer(4, 1, network.Activation{})}}
+	layers[0].Weight.Mean, layers[0].Bias.Mean = []float64{4, 5}, []float64{6, 7}
+	layers[1].Weight.Mean, layers[1].Bias.Mean = make([]float64, 4), []float64{0}
+	p, err := FromCovariances(layers, []*Covariance{c, nil})
+	if err != nil || p.RequireRows() != nil || p.OnTop() == nil {
+		t.Fatal(err, p.RequireRows(), p.OnTop())
+	}
+	// Parameters in the order of draws: weights of both filters, then biases, and what is certain.
+	entry := []int{0, 2, 1, 3}
+	want := func(a, b int) float64 {
+		sum := 0.0
+		for z := range 4 {
+			x := 1.0
+			for _, at := range []int{a, b} {
+				if at >= len(entry) {
+					return 0
+				}
+				e := entry[at]
+				x *= c.QG[e/2*2+z/2] * c.Sd[z] * c.QA[e%2*2+z%2]
+			}
+			sum += x
+		}
+		return sum
+	}
+	covariance(t, draws(p, 5, 3000), []float64{4, 5, 6, 7, 0, 0, 0, 0, 0}, want)
+	for a, list := range p.SDApprox()[:2] {
+		for i, sd := range list {
+			if at := 2*a + i; math.Abs(sd*sd-want(at, at)) > 1e-12 || !(p.Marginals().Params()[a].SdHi[i] >= sd) {
+				t.Errorf("standard deviation %v, want %v", sd, math.Sqrt(want(at, at)))
+			}
+		}
+	}
+	conv.Filters, conv.Groups, conv.In.Channels = 2, 2, 2
+	layers[0].Map = conv
+	for _, c := range []*Covariance{c, {Rank: 1, Factor: make([]float64, 4)}} {
+		if _, err := FromCovariances(layers, []*Covariance{c, nil}); err == nil || !strings.Contains(err.Error(), "without groups") {
+			t.Error(err)
+		}
+	}
+	conv.Groups, conv.In.Channels = 1, 1
+	layers[0].Map = conv
+	if _, err := FromCovariances(layers, []*Covariance{{Rank: 1, Factor: make([]float64, 4)}, nil}); err == nil || !strings.Contains(err.Error(), "a full covariance is for dense layers") {
+		t.Error(err)
+	}
+}
+
 // TestCorrelated: what such a posterior says of itself, and what is none.
 func TestCorrelated(t *testing.T) {
 	full := &Covariance{Rank: 1, Factor: []float64{1, 0, 0, 1}}

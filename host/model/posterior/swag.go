@@ -84,7 +84,7 @@ func (p *Posterior) SDApprox() [][]float64 {
 	}
 	list := p.NewWeights()
 	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
-		if in, out := p.Layers[k].Inputs(), p.Layers[k].Outputs(); c != nil {
+		if in, out := p.Layers[k].covariedShape(); c != nil {
 			eachEntry(in, out, c.sdApprox(in, out), func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
 		}
 	}

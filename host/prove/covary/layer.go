@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
 
@@ -31,8 +32,19 @@ type Layer struct {
 	factors []*factored
 	norm    float64
 
-	mutex sync.Mutex
-	boxes map[string]*over
+	boxes keptBoxes
+}
+
+// NewDependent prepares a dense layer or a convolution without groups with its covariance. It is an error if numbers
+// are so large that products could overflow.
+func NewDependent(l *posterior.Layer, c *posterior.Covariance) (bound.Dependent, error) {
+	switch m := l.Map.(type) {
+	case network.Dense:
+		return NewLayer(l, c)
+	case network.Conv:
+		return NewConv(l, m, c)
+	}
+	return nil, fmt.Errorf("a covariance of a %T has no bounds", l.Map)
 }
 
 // NewLayer prepares a layer. It is an error if numbers are so large that products could overflow.
@@ -47,7 +59,7 @@ func newLayer(l *posterior.Layer, c *posterior.Covariance, most int) (*Layer, er
 			return nil, fmt.Errorf("a covariance has numbers above %v", Most)
 		}
 	}
-	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs(), boxes: map[string]*over{}}
+	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs()}
 	t.marginal = c.MarginalsUp(t.in, t.out)
 	t.units, t.factors = make([]*Row, t.out), make([]*factored, t.out)
 	if t.formed = t.in <= most; !t.formed {
@@ -141,6 +153,7 @@ func (f *factored) charge(e []float64, g float64) {
 // over is the layer over a box of its inputs.
 type over struct {
 	*Layer
+	mutex        sync.Mutex
 	c, h, radius []float64
 	// at and vary are where factors are, of the box and of what varies, around 0.
 	at, vary *turned
@@ -154,23 +167,39 @@ const mostBoxes = 64
 
 // Over prepares what feeds the layer.
 func (t *Layer) Over(z bound.Fed) bound.NoiseOver {
-	key := make([]byte, 0, 24*t.in)
+	return t.boxes.of(z, func() bound.NoiseOver { return t.newOver(z) })
+}
+
+// keptBoxes are layers over boxes that are kept.
+type keptBoxes struct {
+	mutex sync.Mutex
+	boxes map[string]bound.NoiseOver
+}
+
+// of is what is kept of the box, or made now.
+func (k *keptBoxes) of(z bound.Fed, made func() bound.NoiseOver) bound.NoiseOver {
+	key := make([]byte, 0, 24*len(z.Lo))
 	for _, list := range [][]float64{z.Lo, z.Hi, z.Radius} {
 		for _, v := range list {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
 		}
 	}
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if o := t.boxes[string(key)]; o != nil {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if o := k.boxes[string(key)]; o != nil {
 		return o
 	}
+	if k.boxes == nil || len(k.boxes) >= mostBoxes {
+		k.boxes = map[string]bound.NoiseOver{}
+	}
+	o := made()
+	k.boxes[string(key)] = o
+	return o
+}
+
+func (t *Layer) newOver(z bound.Fed) *over {
 	o := &over{Layer: t, radius: z.Radius, once: make([]sync.Once, t.out), variance: make([]float64, t.out), varies: make([]float64, t.out)}
 	o.c, o.h = boxOf(z)
-	if len(t.boxes) >= mostBoxes {
-		clear(t.boxes)
-	}
-	t.boxes[string(key)] = o
 	return o
 }
 

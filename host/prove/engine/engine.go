@@ -276,7 +276,7 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := bound.NewModelOfDepth(m.Device(), marginals, 0, e.depth)
+	model, err := bound.NewDependentModel(m.Device(), marginals, 0, e.depth)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (e *Engine) prepareDependent() (err error) {
 		if c == nil {
 			continue
 		}
-		l, err := covary.NewLayer(&e.Posterior.Layers[k], c)
+		l, err := covary.NewDependent(&e.Posterior.Layers[k], c)
 		if err != nil {
 			e.dependent = nil
 			return fmt.Errorf("layer %d: %w", k, err)

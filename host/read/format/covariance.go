@@ -70,10 +70,35 @@ func (l *metaLayer) checkCovariance(kind posterior.Kind) error {
 		return fmt.Errorf("covariance %q: of kind %v it is %q, as all layers have one z", l.Covariance, kind, covarianceFull)
 	case covarianceParts(l.Covariance) == nil:
 		return fmt.Errorf("covariance %.40q is neither %q nor %q: leave it out where the weights are certain", l.Covariance, covarianceFull, covarianceKron)
-	case l.Kind != graph.Dense:
-		return fmt.Errorf("a covariance is for dense layers, this is a %s", l.Kind)
+	case l.Kind == graph.Dense:
+		return nil
+	case l.Kind != graph.Conv2D && l.Kind != graph.Conv1D || l.Groups > 1:
+		return fmt.Errorf("a covariance is for dense layers and convolutions without groups, this is a %s", l.Kind)
+	case l.Covariance != covarianceKron:
+		return fmt.Errorf("covariance %q is for dense layers, this is a %s: of convolutions it is %q", l.Covariance, l.Kind, covarianceKron)
 	}
 	return nil
+}
+
+// matrix is how many inputs and outputs [W b] of the layer has. Rows are the order in which package network
+// has the inputs, nil if that is the file's: of a convolution inputs are what one filter has in the file.
+func (l *metaLayer) matrix() (in, out int, rows []int32) {
+	shape := l.parameters.Weight
+	out = shape[len(shape)-1]
+	in = 1
+	for _, n := range shape[:len(shape)-1] {
+		in *= n
+	}
+	if len(shape) == 2 || l.parameters.Axes == nil { // dense, or channels last
+		return in, out, l.rows
+	}
+	// In the file there are channels, and then the places of the window.
+	channels := shape[len(shape)-2]
+	for at := range in {
+		places := in / channels
+		rows = append(rows, int32(at%places*channels+at/places))
+	}
+	return in, out, rows
 }
 
 // findCovariance takes the arrays of the covariance of layer k, and adds up their numbers.
@@ -86,7 +111,8 @@ func (m *meta) findCovariance(k int, byName map[string]lazy, numbers *int64) (fo
 			return nil, fmt.Errorf("array %q is missing", name)
 		}
 		delete(byName, name)
-		want := t.shape(l.parameters.Weight[0], l.parameters.Weight[1])
+		in, out, _ := l.matrix()
+		want := t.shape(in, out)
 		if len(a.shape) == 2 && want[1] < 0 {
 			want[1] = max(1, a.shape[1])
 		}
@@ -106,7 +132,8 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 	if l.Covariance == "" {
 		return nil, nil
 	}
-	c, in, out := &posterior.Covariance{}, l.parameters.Weight[0], l.parameters.Weight[1]
+	c := &posterior.Covariance{}
+	in, out, order := l.matrix()
 	for i, t := range covarianceParts(l.Covariance) {
 		a, err := found[i].load()
 		if err != nil {
@@ -117,11 +144,11 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 		}
 		*t.of(c) = a.Data
 	}
-	if l.rows == nil {
+	if order == nil {
 		return c, nil
 	}
-	// Rows of the inputs of an image, and the bias behind them.
-	rows := append(slices.Clone(l.rows), int32(in))
+	// Rows of the inputs of an image, or of the taps of a window, and the bias behind them.
+	rows := append(slices.Clone(order), int32(in))
 	if c.Full() {
 		for o := range out {
 			n := (in + 1) * c.Rank
@@ -135,18 +162,32 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 }
 
 // covarianceArrays are those of layer k of p, which is layer at of the file.
-func covarianceArrays(p *posterior.Posterior, k, at int) (list []npy.Named) {
+func (m *meta) covarianceArrays(p *posterior.Posterior, k, at int) (list []npy.Named) {
 	all := covariances(p)
 	if all == nil || all[k] == nil {
 		return nil
 	}
 	c := all[k]
+	in, out, order := m.Layers[at].matrix()
 	for _, t := range covarianceParts(c.String()) {
-		shape, data := t.shape(p.Layers[k].Inputs(), p.Layers[k].Outputs()), *t.of(c)
+		shape, data := t.shape(in, out), *t.of(c)
+		if t.name == "QA" && order != nil {
+			data = inFileRows(data, append(slices.Clone(order), int32(in)))
+		}
 		if shape[1] < 0 {
 			shape[1] = c.Rank
 		}
 		list = append(list, npy.Named{Name: t.array(at), Array: &npy.Array{Shape: shape, Data: data, DType: "<f8"}})
 	}
 	return list
+}
+
+// inFileRows undoes inRows for one square matrix.
+func inFileRows(data []float64, rows []int32) []float64 {
+	n := len(rows)
+	file := make([]float64, 0, len(data))
+	for _, to := range rows {
+		file = append(file, data[int(to)*n:(int(to)+1)*n]...)
+	}
+	return file
 }

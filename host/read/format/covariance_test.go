@@ -67,6 +67,54 @@ func TestReadCovariance(t *testing.T) {
 	}
 }
 
+// TestReadConvCovariance: of a convolution, inputs are what one filter has in the file, channels first or last, and
+// become the taps of its window, channels last; what is written is read again as it was, also where it could be a
+// batch norm.
+func TestReadConvCovariance(t *testing.T) {
+	for _, test := range []struct{ order, shape, weight, want string }{
+		{"channels_first", "[2,1,2]", "[1 2 1 2]", "[1 3 2 4] [1 2 3 4 5] [0 1 2 3 4 10 11 12 13 14 5 6 7 8 9 15 16 17 18 19 20 21 22 23 24]"},
+		{"channels_last", "[1,2,2]", "[1 2 2 1]", "[1 2 3 4] [1 2 3 4 5] [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24]"},
+		{"channels_last", "[1,1,1]", "[1 1 1 1]", "[1] [1 2] [0 1 2 3]"},
+	} {
+		var h, w, c int
+		shape := []int{1, 2, 1, 2}
+		if test.order == "channels_last" {
+			fmt.Sscanf(test.shape, "[%d,%d,%d]", &h, &w, &c)
+			shape = []int{h, w, c, 1}
+		}
+		n := shape[0] * shape[1] * shape[2] * shape[3]
+		count := func(from, n int) (list []float64) {
+			for i := range n {
+				list = append(list, float64(from+i))
+			}
+			return list
+		}
+		meta := fmt.Sprintf(`{"format":"psafe-posterior","version":3,"kind":"correlated","layout":"out,in","order":%q,"input_shape":%s,"layers":[`+
+			`{"kind":"conv2d","kernel":[1,%d],"filters":1,"covariance":"kron"},{"kind":"flatten"},{"kind":"dense","out":1}]}`, test.order, test.shape, min(2, n))
+		text := npz(t, meta, map[string]*npy.Array{
+			"layers.0.weight.mean": single(shape, count(1, n)...), "layers.0.bias.mean": single([]int{1}, 9),
+			"layers.0.covariance.QA": single([]int{n + 1, n + 1}, count(0, (n+1)*(n+1))...), "layers.0.covariance.QG": single([]int{1, 1}, 1),
+			"layers.0.covariance.sd": single([]int{1, n + 1}, count(1, n+1)...),
+			"layers.2.weight.mean":   single([]int{1, 1}, 1), "layers.2.bias.mean": single([]int{1}, 0),
+		})
+		for range 2 {
+			p, _, err := readBytes(t, text, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := p.Covariances()[0]
+			if got := fmt.Sprint(p.Layers[0].Weight.Mean, c.Sd, c.QA); got != test.want {
+				t.Errorf("%s: got %s, want %s", test.weight, got, test.want)
+			}
+			var out bytes.Buffer
+			if err := WriteNPZ(&out, p); err != nil {
+				t.Fatal(err)
+			}
+			text = out.Bytes()
+		}
+	}
+}
+
 // TestReadJoint: factors of all layers, which have one z, are read as such and written again; a layer without
 // one is certain.
 func TestReadJoint(t *testing.T) {
@@ -130,7 +178,10 @@ func TestBadCovariance(t *testing.T) {
 		{covarianceFull, `array "layers.2.covariance.QA" is missing`, `"full"`, `"kron"`, ""},
 		{covarianceFull, `array "layers.2.covariance.factor" has shape [3 2], the header says [5 2]`, "", "", "layers.2.covariance.factor"},
 		{covarianceKron, `array "layers.2.covariance.QA" has shape [3 2], the header says [5 5]`, "", "", "layers.2.covariance.QA"},
-		{covarianceFull, `a covariance is for dense layers, this is a conv2d`, `"filters":2`, `"filters":2,"covariance":"full"`, ""},
+		{covarianceFull, `covariance "full" is for dense layers, this is a conv2d: of convolutions it is "kron"`, `"filters":2`, `"filters":2,"covariance":"full"`, ""},
+		{covarianceFull, `for dense layers and convolutions without groups, this is a conv2d`, `"filters":2`, `"filters":2,"groups":2,"covariance":"kron"`, ""},
+		{covarianceFull, `for dense layers and convolutions without groups, this is a batch_norm`, `"conv2d","kernel":[1,1],"filters":2`, `"batch_norm","covariance":"kron"`, ""},
+		{covarianceFull, `array "layers.0.covariance.QA" is missing`, `"filters":2`, `"filters":2,"covariance":"kron"`, ""},
 	} {
 		f := covarianceFile(test.word)
 		meta := strings.Replace(f.meta, test.old, test.new, 1)

@@ -44,7 +44,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 			list = append(list, npy.Named{Name: t.array(at), Array: a})
 			single = single && isSingle(a.Data)
 		}
-		for _, a := range covarianceArrays(p, k, at) {
+		for _, a := range m.covarianceArrays(p, k, at) {
 			list, single = append(list, a), single && isSingle(a.Array.Data)
 		}
 	}

@@ -56,7 +56,7 @@ func (w *graphWriter) layer(k int) error {
 	case network.Conv:
 		want, image = &m.In, new(network.Image)
 		*image = m.Out()
-		w.conv(m, &out)
+		w.conv(k, m, &out)
 	case network.AvgPool:
 		want, image = &m.In, new(network.Image)
 		*image = m.Out()
@@ -194,13 +194,14 @@ func (w *graphWriter) concats(feed []int, m network.Concat) bool {
 	return true
 }
 
-// conv states a convolution; with one number for each channel it is a batch norm.
-func (w *graphWriter) conv(m network.Conv, out *metaLayer) {
+// conv states a convolution, layer k; with one number for each channel it is a batch norm, unless it has a
+// covariance.
+func (w *graphWriter) conv(k int, m network.Conv, out *metaLayer) {
 	if m.ChannelsFirst {
 		out.Order = orderFirst
 	}
 	size := m.Window.Size
-	if m.Gain() {
+	if m.Gain() && !(covariances(w.p) != nil && covariances(w.p)[k] != nil) {
 		out.Kind, out.parameters = graph.BatchNorm, graph.Parameters{Weight: []int{m.Filters}, Bias: m.Filters}
 		return
 	}

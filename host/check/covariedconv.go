@@ -1,0 +1,248 @@
+package check
+
+import (
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+)
+
+// Convolutions with a Kronecker covariance (docs/posteriors.md, section 6, "Convolutions"): one matrix of
+// taps and filters, whose weights depend on each other, at every position.
+
+// convBox is what feeds a convolution, position by position: what lies under the taps, and QA' of the middle
+// of it, in intervals.
+type convBox struct {
+	z      span
+	under  []fedBox
+	turned [][]arith.Interval
+}
+
+// boxOf is that of z, which most rows have in common.
+func (v *covaried) boxOf(z span) *convBox {
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	if b := v.last; b != nil && slices.Equal(b.z.lo, z.lo) && slices.Equal(b.z.hi, z.hi) {
+		return b
+	}
+	b := &convBox{z: z}
+	all, n := fedBoxOf(z), v.in+1
+	for p := range v.at.positions {
+		box := fedBox{make([]float64, v.in, n), make([]float64, v.in)}
+		for t, q := range v.at.under(p) {
+			if q >= 0 {
+				box.c[t], box.h[t] = all.c[q], all.h[q]
+			}
+		}
+		box.c = append(box.c, 1)
+		turned := make([]arith.Interval, n)
+		for j := range turned {
+			var s arith.Sum
+			for t, x := range box.c {
+				if x != 0 {
+					s.Add(v.covariance.QA[t*n+j], x)
+				}
+			}
+			turned[j] = arith.Of(s.Lo(), s.Hi())
+		}
+		b.under, b.turned = append(b.under, box), append(b.turned, turned)
+	}
+	v.last = b
+	return b
+}
+
+// atPositions calls the form of each output over what lies under its position.
+func (v *covaried) atPositions(under func(p int) fedBox) []float64 {
+	list := make([]float64, 0, v.at.positions*v.out)
+	for p := range v.at.positions {
+		box := under(p)
+		for _, u := range v.units {
+			list = append(list, u.varianceUp(box))
+		}
+	}
+	return list
+}
+
+// ofConvUnits is ofUnits.
+func (v *covaried) ofConvUnits(z span) []float64 {
+	if !inRange(z.lo, z.hi) {
+		return slices.Repeat([]float64{arith.Inf}, v.at.positions*v.out)
+	}
+	b := v.boxOf(z)
+	return v.atPositions(func(p int) fedBox { return b.under[p] })
+}
+
+// ofConvVariation is ofVariation.
+func (v *covaried) ofConvVariation(radius []float64) []float64 {
+	return v.atPositions(func(p int) fedBox {
+		h := make([]float64, v.in)
+		for t, q := range v.at.under(p) {
+			if q >= 0 {
+				h[t] = radius[q]
+			}
+		}
+		return around(h)
+	})
+}
+
+// spot is one of a row's positions, p, with A_p QG: its middle and what that is off by.
+type spot struct {
+	p      int
+	u, off []float64
+}
+
+// spots are the positions where a row is not 0.
+func (v *covaried) spots(lo, hi []float64) (list []spot) {
+	for p := range v.at.positions {
+		lo, hi := lo[p*v.out:(p+1)*v.out], hi[p*v.out:(p+1)*v.out]
+		if !anyNot0(lo) && !anyNot0(hi) {
+			continue
+		}
+		s := spot{p, make([]float64, v.out), make([]float64, v.out)}
+		for i := range v.out {
+			var least, most arith.Sum
+			for o := range v.out {
+				q := v.covariance.QG[o*v.out+i]
+				least.Add(arith.LeastProduct(lo[o], hi[o], q, q))
+				most.Add(arith.MostProduct(lo[o], hi[o], q, q))
+			}
+			u := arith.Of(least.Lo(), most.Hi())
+			s.u[i], s.off[i] = u.Middle(), u.Radius()
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// ofConvRow is ofRow: sum_p A_p [W b] z~_p for the same W and b at all positions. Its variance is that of
+// sum_ij Sd_ij E_ij g_ij, g_ij = sum_p (A_p QG)_i (QA'z~_p)_j.
+func (v *covaried) ofConvRow(lo, hi []float64, in *reach, z span) noise {
+	if !inRange(lo, hi, z.lo, z.hi, in.radius, v.covariance.QA, v.covariance.QG, v.covariance.Sd) {
+		return noise{arith.Inf, arith.Inf}
+	}
+	box, list, n := v.boxOf(z), v.spots(lo, hi), v.in+1
+	g, wrong := make([]float64, v.out*n), make([]float64, v.out*n)
+	for _, s := range list {
+		for j, t := range box.turned[s.p] {
+			mid, off := t.Middle(), t.Radius()
+			for i, u := range s.u {
+				g[i*n+j] += float64(u * mid)
+				wrong[i*n+j] += float64(math.Abs(u)*(off+loose(len(list))*math.Abs(mid))) + float64(s.off[i]*(math.Abs(mid)+off))
+			}
+		}
+	}
+	grow := 1 + loose(4*(len(list)+len(g)+len(in.radius)))
+	centre := 0.0
+	for e, sd := range v.covariance.Sd {
+		wrong[e] = float64(wrong[e]*grow) + topTiny
+		x := float64((math.Abs(g[e]) + wrong[e]) * sd)
+		centre += float64(x * x)
+	}
+	c := &convCoefficients{covaried: v, box: box, spots: list, g: g, wrong: wrong, grow: grow}
+	mean, first, second, moves := c.sums(in)
+	variance := arith.Up(float64(centre*grow) + topTiny)
+	if moves {
+		variance = formOf(variance, first, second)
+	}
+	if math.IsNaN(variance) || math.IsNaN(mean) {
+		return noise{arith.Inf, arith.Inf}
+	}
+	return noise{timesSqrt2OverPiUp(mean), variance}
+}
+
+// convCoefficients goes over what a row gives each input of a convolution.
+type convCoefficients struct {
+	*covaried
+	box      *convBox
+	spots    []spot
+	g, wrong []float64
+	grow     float64
+}
+
+// sums are that of the deviation of each input's coefficient times its radius, and of (92) what the form
+// changes by in first order and its largest value of the half-widths. An input's coefficient is all that the
+// places give it that see it, since their taps depend on each other.
+func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves bool) {
+	n, all := c.covaried.in+1, fedBoxOf(c.box.z)
+	places := make([][][2]int, len(all.h)) // spot and tap
+	for a, s := range c.spots {
+		for t, q := range c.at.under(s.p) {
+			if q >= 0 && (all.h[q] != 0 || in.radius[q] != 0) {
+				places[q] = append(places[q], [2]int{a, t})
+			}
+		}
+	}
+	of, off, wide := make([]float64, len(c.g)), make([]float64, len(c.g)), make([]float64, len(c.g))
+	row := 0.0
+	for q, list := range places {
+		if list == nil {
+			continue
+		}
+		moves = moves || all.h[q] != 0
+		clear(of)
+		clear(off)
+		share := loose(len(list))
+		for _, at := range list {
+			s, tap := &c.spots[at[0]], c.covariance.QA[at[1]*n:(at[1]+1)*n]
+			for i, u := range s.u {
+				wrong := s.off[i] + float64(share*math.Abs(u))
+				if u == 0 && wrong == 0 {
+					continue
+				}
+				of, off := of[i*n:(i+1)*n], off[i*n:(i+1)*n]
+				for j, x := range tap {
+					of[j] += float64(u * x)
+					off[j] += float64(wrong * math.Abs(x))
+				}
+			}
+		}
+		square, dot, err := 0.0, 0.0, 0.0
+		for e, sd := range c.covariance.Sd {
+			more := float64(off[e] * c.grow)
+			most := math.Abs(of[e]) + more
+			x := float64(most * sd)
+			y := float64(c.g[e] * sd)
+			square += float64(x * x)
+			dot += float64(float64(of[e]*sd) * y)
+			err += float64(float64(more*sd)*math.Abs(y)) + float64(float64(c.wrong[e]*sd)*x) + float64(loose(len(of))*float64(x*math.Abs(y)))
+			wide[e] += float64(most * all.h[q])
+		}
+		sd := arith.SqrtUp(arith.Up(float64(square*c.grow) + topTiny))
+		mean += float64(sd * in.radius[q])
+		row += float64(sd * all.h[q])
+		first += float64((math.Abs(dot) + float64(err*c.grow) + topTiny) * all.h[q])
+	}
+	turned := 0.0
+	for e, sd := range c.covariance.Sd {
+		x := float64(float64(wide[e]*c.grow) * sd)
+		turned += float64(x * x)
+	}
+	row = float64(row*c.grow) + topTiny
+	second = min(arith.Up(float64(turned*c.grow)+topTiny), arith.ProductUp(row, row), c.byFilters())
+	return float64(mean*c.grow) + topTiny, float64(first*c.grow) + topTiny, second, moves
+}
+
+// byFilters bounds the form over the half-widths by the largest Sd of each row, and by the largest eigenvalue
+// of QA QA'.
+func (c *convCoefficients) byFilters() float64 {
+	n, sum := c.covaried.in+1, 0.0
+	for i := range c.out {
+		largest, square := 0.0, 0.0
+		for _, sd := range c.covariance.Sd[i*n : (i+1)*n] {
+			largest = max(largest, sd)
+		}
+		reach := make([]float64, n-1)
+		for _, s := range c.spots {
+			u := math.Abs(s.u[i]) + s.off[i]
+			for t, h := range c.box.under[s.p].h {
+				reach[t] += float64(u * h)
+			}
+		}
+		for _, x := range reach {
+			x = float64((x + topTiny) * largest)
+			square += float64(x * x)
+		}
+		sum += square
+	}
+	return arith.Up(arith.ProductUp(float64(sum*c.grow)+topTiny, c.norm) + topTiny)
+}

@@ -1,0 +1,140 @@
+package covary
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/internal/testscale"
+)
+
+// convVariance is that of the row a of a convolution at the image z, in rational numbers: of coefficient
+// only of z by itself, without the bias, if that is >= 0, and without the bias if bias is 0.
+func convVariance(m network.Conv, c *posterior.Covariance, a, z []float64, bias float64, only int) *big.Rat {
+	low := m.Lowered()
+	n, sum := low.Taps+1, new(big.Rat)
+	for i := range low.Channels {
+		for j := range n {
+			g := new(big.Rat)
+			for p := range low.Positions {
+				u, v := new(big.Rat), new(big.Rat)
+				for o := range low.Channels {
+					u.Add(u, new(big.Rat).Mul(rat(a[p*low.Channels+o]), rat(c.QG[o*low.Channels+i])))
+				}
+				for t, q := range low.Tap[p*low.Taps : (p+1)*low.Taps] {
+					if q >= 0 && (only < 0 || int(q) == only) {
+						v.Add(v, new(big.Rat).Mul(rat(z[q]), rat(c.QA[t*n+j])))
+					}
+				}
+				if only < 0 {
+					v.Add(v, new(big.Rat).Mul(rat(bias), rat(c.QA[low.Taps*n+j])))
+				}
+				g.Add(g, u.Mul(u, v))
+			}
+			g.Mul(g, rat(c.Sd[i*n+j]))
+			sum.Add(sum, g.Mul(g, g))
+		}
+	}
+	return sum
+}
+
+// TestConv: what a convolution says of rows and of units is at least what the law says in rational numbers at
+// every point of a box, the same weights being at all positions; at a point it is that, and so is the mean,
+// that of the whole coefficient of each input.
+func TestConv(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 61))
+	for i := range testscale.Cases(t, 300) {
+		m := convtest.RandomConv(r)
+		cov := convtest.RandomKronecker(r, m, math.Exp2(float64(r.IntN(12)-8)))
+		l := posterior.Layer{Layer: network.Layer{Map: m}}
+		layer, err := NewConv(&l, m, cov)
+		if err != nil {
+			t.Fatal(err)
+		}
+		width, in, out := float64(i%2), m.Inputs(), m.Outputs()
+		z := bound.Fed{Lo: make([]float64, in), Hi: make([]float64, in), Radius: make([]float64, in)}
+		for j := range in {
+			z.Lo[j] = r.NormFloat64()
+			z.Hi[j], z.Radius[j] = z.Lo[j]+width*r.Float64(), width*r.Float64()
+		}
+		over := layer.Over(z)
+		a, unit, ones := make([]float64, out), make([]float64, out), make([]float64, in)
+		for o := range a {
+			a[o] = r.NormFloat64() * float64(r.IntN(3))
+		}
+		for j := range ones {
+			ones[j] = 1
+		}
+		o := r.IntN(out)
+		unit[o] = 1
+		mean, variance := over.Row(a, a)
+		own, varies := over.Unit(o)
+		l1 := 0.0
+		for j := range in {
+			v, _ := convVariance(m, cov, a, ones, 0, j).Float64()
+			l1 += math.Sqrt(v) * z.Radius[j]
+		}
+		if want := math.Sqrt(2/math.Pi) * l1; mean < want*(1-1e-12) || mean > want*(1+1e-9)+1e-90 {
+			t.Fatalf("%d %+v: mean %v, want %v", i, m, mean, want)
+		}
+		for range 4 {
+			p, d := make([]float64, in), make([]float64, in)
+			for j := range in {
+				p[j] = []float64{z.Lo[j], z.Hi[j]}[r.IntN(2)]
+				d[j] = z.Radius[j] * float64(2*r.IntN(2)-1)
+			}
+			v, vo, vd := convVariance(m, cov, a, p, 1, -1), convVariance(m, cov, unit, p, 1, -1), convVariance(m, cov, unit, d, 0, -1)
+			if !above(variance, v) || !above(own, vo) || !above(varies, vd) {
+				t.Fatalf("%d %+v: variances %v %v %v, at a point %v %v %v", i, m, variance, own, varies, v.FloatString(20), vo.FloatString(20), vd.FloatString(20))
+			}
+			if x, _ := v.Float64(); width == 0 && variance > x*(1+1e-9)+1e-90 {
+				t.Fatalf("%d %+v: variance %v of a point, want %v", i, m, variance, x)
+			}
+		}
+	}
+}
+
+// TestConvIntervals: of a row whose coefficients are intervals what is said holds for all of them.
+func TestConvIntervals(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 64))
+	for i := range testscale.Cases(t, 100) {
+		m := convtest.RandomConv(r)
+		cov := convtest.RandomKronecker(r, m, 1)
+		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, cov)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, out := m.Inputs(), m.Outputs()
+		z := bound.Fed{Lo: make([]float64, in), Hi: make([]float64, in), Radius: make([]float64, in)}
+		ones := make([]float64, in)
+		for j := range in {
+			z.Lo[j] = r.NormFloat64()
+			z.Hi[j], z.Radius[j], ones[j] = z.Lo[j], 1, 1
+		}
+		lo, hi := make([]float64, out), make([]float64, out)
+		for o := range lo {
+			lo[o] = r.NormFloat64()
+			hi[o] = lo[o] + r.Float64()
+		}
+		mean, variance := layer.Over(z).Row(lo, hi)
+		for range 4 {
+			a := make([]float64, out)
+			for o := range a {
+				a[o] = []float64{lo[o], hi[o]}[r.IntN(2)]
+			}
+			l1 := 0.0
+			for j := range in {
+				v, _ := convVariance(m, cov, a, ones, 0, j).Float64()
+				l1 += math.Sqrt(v)
+			}
+			if v := convVariance(m, cov, a, z.Lo, 1, -1); !above(variance, v) || mean < math.Sqrt(2/math.Pi)*l1*(1-1e-12) {
+				t.Fatalf("%d %+v: %v %v, of one %v %v", i, m, mean, variance, l1, v.FloatString(20))
+			}
+		}
+	}
+}
