@@ -82,6 +82,11 @@ cross:
 	@echo "vet the tests of windows"; CGO_ENABLED=0 GOOS=windows $(GO) vet ./...
 	@echo "build without OpenCL"; CGO_ENABLED=0 $(GO) build -tags noopencl -o /dev/null ./cmd/psafe
 
+# What make test runs has memory to spare and little time: Go's tools and the tests collect garbage a
+# fraction as often, below GOMEMLIMIT. make deep tests the program as users run it.
+vet lint plain unit: export GOGC ?= 800
+vet lint plain unit: export GOMEMLIMIT ?= 2GiB
+
 # The definition of every operation, in a build that has nothing else.
 plain:
 	CGO_ENABLED=0 GOEXPERIMENT= $(GO) test -vet=off -timeout 1h ./fallback

@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
 	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
 	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
-	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
+	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/npy", "psafe/internal/infile"},
 	"psafe/host/read/onnx/lower":         {"psafe/host/model/network", "psafe/host/read/format/graph", "psafe/host/read/onnx", "psafe/internal/infile"},
 	"psafe/host/lab/testkit/networktest": {"psafe/host/model/network"},
 	"psafe/host/lab/testkit/onnxtest":    {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/onnx"},

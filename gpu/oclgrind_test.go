@@ -116,7 +116,7 @@ func TestFewUnderOclgrind(t *testing.T) {
 	}
 	tilesUnderOclgrind(t, d, tileShape{5, 3, 33, 5})
 	for _, d.allInStages = range []bool{false, true} {
-		devicetest.RunAgainst(t, d, fallback.New(bound.Float32), devicetest.Factor(0.01))
+		devicetest.RunAgainst(t, d, fallback.New(bound.Float32), devicetest.Factor(0.01), devicetest.Once())
 	}
 }
 

@@ -41,7 +41,7 @@ func limitedRun(t *testing.T, stdin io.Reader, args ...string) ended {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
 	told := filepath.Join(t.TempDir(), "peak")
-	cmd.Env = append(os.Environ(), "PSAFE_DEVICE=cpu", peakFile+"="+told)
+	cmd.Env = append(os.Environ(), "PSAFE_DEVICE=cpu", peakFile+"="+told, "GOGC=", "GOMEMLIMIT=") // make test has its own
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -269,20 +269,6 @@ func TestReadSafetensorsErrors(t *testing.T) {
 	}
 }
 
-func TestHalfToFloat(t *testing.T) {
-	for bits, want := range map[uint16]float64{
-		0x0000: 0, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0400: 1. / (1 << 14), 0x0001: 1. / (1 << 24),
-		0x03ff: 1023. / (1 << 24), 0x3555: 1365. / 4096, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
-	} {
-		if got := halfToFloat(bits); got != want {
-			t.Errorf("%04x is %v, want %v", bits, got, want)
-		}
-	}
-	if !math.IsNaN(halfToFloat(0x7e00)) || !math.Signbit(halfToFloat(0x8000)) {
-		t.Error("NaN or -0 is lost")
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add(tensors(safetensorsHeaderText(goodTensors), goodData()))
 	f.Add(tensors(`{"__metadata__":{"psafe":"{}"},"a":{"dtype":"F64","shape":[],"data_offsets":[0,8]}}`, "12345678"))

@@ -178,7 +178,7 @@ var tensorTypes = map[string]struct {
 }{
 	"F64": {8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }},
 	"F32": {4, func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }},
-	"F16": {2, func(b []byte) float64 { return halfToFloat(binary.LittleEndian.Uint16(b)) }},
+	"F16": {2, func(b []byte) float64 { return npy.Half(binary.LittleEndian.Uint16(b)) }},
 	"BF16": {2, func(b []byte) float64 {
 		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
 	}},
@@ -202,25 +202,6 @@ func (t *safetensor) lazy(raw blob) (lazy, error) {
 		data, _, err := npy.Floats(raw.from(0, raw.size), n, of.size, value)
 		return &npy.Array{Shape: t.Shape, Data: data, DType: t.DType}, err
 	}}, nil
-}
-
-// halfToFloat gives the number that IEEE 754 binary16 bits stand for, exactly.
-func halfToFloat(h uint16) float64 {
-	sign := 1.0
-	if h>>15 != 0 {
-		sign = -1
-	}
-	exponent, fraction := int(h>>10&0x1f), float64(h&0x3ff)
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 0x1f:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return sign * math.Inf(1)
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
 // WriteSafetensors writes p as a safetensors file with the arrays and the JSON

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"psafe/internal/infile"
 )
@@ -146,6 +147,25 @@ func atEnd(r io.Reader) error {
 		return errors.New("the file goes on after its last element")
 	}
 	return or(err, nil)
+}
+
+// Half is the number that IEEE 754 binary16 bits stand for, exactly.
+func Half(h uint16) float64 {
+	sign := 1.0
+	if h>>15 != 0 {
+		sign = -1
+	}
+	exponent, fraction := int(h>>10&0x1f), float64(h&0x3ff)
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 0x1f:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return sign * math.Inf(1)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
 // Floats reads n elements of size bytes each and turns them into numbers, a piece at a

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"psafe/host/read/npy"
 	"psafe/internal/infile"
 )
 
@@ -213,19 +214,5 @@ func short(t DataType, bits uint16) float64 {
 	if t == BFloat16 {
 		return float64(math.Float32frombits(uint32(bits) << 16))
 	}
-	sign := 1.0
-	if bits>>15 != 0 {
-		sign = -1
-	}
-	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 0x1f:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return sign * math.Inf(1)
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
+	return npy.Half(bits)
 }

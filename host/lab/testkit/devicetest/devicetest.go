@@ -31,11 +31,18 @@ import (
 // Option changes what Run and RunAgainst do.
 type Option func(*options)
 
-type options struct{ factor float64 }
+type options struct {
+	factor float64
+	once   bool
+}
 
 // Factor multiplies the number of cases, beside testscale.Factor: for a device
 // on which a launch is slow.
 func Factor(f float64) Option { return func(o *options) { o.factor *= f } }
+
+// Once lets RunAgainst call an operation once a case: for a simulator that looks at accesses, and
+// whose numbers others are asked for twice.
+func Once() Option { return func(o *options) { o.once = true } }
 
 func newOptions(t *testing.T, opts []Option) *options {
 	o := &options{factor: testscale.Factor(t)}
@@ -97,8 +104,8 @@ func Run(t *testing.T, dev bound.Device, opts ...Option) {
 		t.Run(op.name, func(t *testing.T) {
 			o.forSeeds(t, op.cases, func(seed uint64) bool {
 				c := op.draw(newGen(seed, dev.Precision()))
-				out := callTwice(t, dev, c, seed)
-				k := &checker{p: dev.Precision(), again: func(other opCase) []output { return callTwice(t, dev, other, seed) }}
+				out := o.call(t, dev, c, seed)
+				k := &checker{p: dev.Precision(), again: func(other opCase) []output { return o.call(t, dev, other, seed) }}
 				if out != nil {
 					c.check(k, out)
 				}
@@ -125,7 +132,7 @@ func RunAgainst(t *testing.T, dev, reference bound.Device, opts ...Option) {
 				g := newGen(seed, dev.Precision())
 				g.large = seed%4 == 3
 				c := op.draw(g)
-				got, want := callTwice(t, dev, c, seed), callTwice(t, reference, c, seed)
+				got, want := o.call(t, dev, c, seed), o.call(t, reference, c, seed)
 				if got != nil && want != nil {
 					if diff := compare(got, want); diff != "" {
 						t.Errorf("seed %d: %s\n%s", seed, diff, dump(c))
@@ -170,12 +177,16 @@ func compare(got, want []output) string {
 	return ""
 }
 
-// callTwice runs a case twice, with outputs that hold different poison before,
+// call runs a case twice (unless Once), with outputs that hold different poison before,
 // and demands the same bits: an output that is not written, or is added to,
 // shows, and so does a result that depends on the order of work-items.
-func callTwice(t *testing.T, dev bound.Device, c opCase, seed uint64) []output {
+func (o *options) call(t *testing.T, dev bound.Device, c opCase, seed uint64) []output {
 	var first []output
-	for _, poison := range []float64{-0x1.5p40, 0x1.8p55} {
+	poisons := []float64{-0x1.5p40, 0x1.8p55}
+	if o.once {
+		poisons = poisons[:1]
+	}
+	for _, poison := range poisons {
 		e := &env{dev: dev, poison: poison}
 		out, err := e.do(c)
 		if err != nil {
