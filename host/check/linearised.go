@@ -48,7 +48,7 @@ type linearPass struct {
 }
 
 func (n *noisy) newLinearPass(cell property.Box, try uint64) *linearPass {
-	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
+	mean := n.ofMeans(try)
 	l := &linearPass{linear: n.linear, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: reachOf(cell).radius, single: map[[2]int]noise{}}
 	for k := range cell.Lo {
 		l.centre = append(l.centre, centreOf(cell.Lo[k], cell.Hi[k]))

@@ -81,7 +81,7 @@ type maskPass struct {
 }
 
 func (n *noisy) newMaskPass(cell property.Box, tau float64, try uint64) *maskPass {
-	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
+	mean := n.ofMeans(try)
 	p := &maskPass{masks: n.masks, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
 	for k := range len(n.mean) - 1 {
 		if p.by.flat = k >= p.first; p.by.flat {

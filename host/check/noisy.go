@@ -125,6 +125,14 @@ func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
 	return half(s.Sd[2*k]), half(s.Sd[2*k+1])
 }
 
+// ofMeans is the network of the means for bounds below noise, whose rows certify takes down to the input, whatever
+// --depth says.
+func (n *noisy) ofMeans(try uint64) network {
+	g := *n.graph
+	g.depth = 0
+	return network{layers: n.mean, graph: &g, lines: true, by: choice{try: try}, ctx: n.ctx}
+}
+
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
 // other nothing is known but what topPass says, and of masks what maskPass does: both of the whole cell.
 // ball is what the cell is cut to, nil if it is not.

@@ -55,7 +55,7 @@ type topPass struct {
 
 // newTopPass bounds what feeds the last layer by lines, with the means as weights.
 func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
-	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
+	mean := n.ofMeans(try)
 	p := mean.newPass(span{cell.Lo, cell.Hi})
 	last := len(n.mean) - 1
 	for k := range last {

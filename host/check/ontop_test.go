@@ -67,6 +67,25 @@ func TestOnTopBySlopes(t *testing.T) {
 	againstDraws(t, 0, post, &task, r, 400)
 }
 
+// TestOnTopOfDepth: --depth is for rows of hidden layers that noise meets, and not for what is below all noise.
+func TestOnTopOfDepth(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 6)), net.Activation{Kind: net.ReLU}, 0, 2, 4, 4, 4, 2)
+	top := &post.Layers[3].Weight
+	top.SdLo[0], top.SdHi[0] = 0.1, 0.1
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := property.Box{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}
+	all := n.newTopPass(box, 0)
+	n.graph.depth = 1
+	for j, s := range n.newTopPass(box, 0).inputs {
+		if of := all.inputs[j]; s.lo != of.lo || s.hi != of.hi {
+			t.Errorf("input %d is in [%v, %v], of any depth in [%v, %v]", j, s.lo, s.hi, of.lo, of.hi)
+		}
+	}
+}
+
 // TestForgedOnTop: a record cannot claim more of such a posterior, nor a budget that is for other
 // weights.
 func TestForgedOnTop(t *testing.T) {

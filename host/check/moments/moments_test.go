@@ -102,6 +102,11 @@ func TestHeightUp(t *testing.T) {
 	if got, inside := thin.heightUp(relu{50, 0}, by, 1e-3), valueUp(50, 0, 6, 1.2)-1.2*by.Variance; got < inside-1e-9 || got > inside+0.1 {
 		t.Errorf("%v along the variance, %v inside", got, inside)
 	}
+	// Variances over 15 decades, for which values do not suffice: the largest pieces are cut first, by quotients.
+	n := bounds{arith.Of(-3.618e7, 2.1674e6), arith.Of(4.1665e-4, 3.42e11)}
+	if got := n.heightUp(relu{3.38e-8, 1.1145e-18}, Plane{1.436e-25, 2.85e-42}, 1e-3); got < 0 || got > 0.7 {
+		t.Errorf("%v where 0.693 are claimed", got)
+	}
 	for _, n := range []bounds{{arith.Of(0, 1), arith.Of(0, 1)}, {arith.Of(1, 0), arith.Of(1, 2)}, {arith.Of(0, 1), arith.Of(1, arith.Inf)}} {
 		if got := n.heightUp(relu{1, 0}, Plane{}, 1e-3); got != arith.Inf {
 			t.Errorf("%v: %v", n, got)

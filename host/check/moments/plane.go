@@ -2,6 +2,7 @@ package moments
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 )
@@ -57,7 +58,7 @@ func (r bounds) heightUp(of surface, by Plane, tol float64) float64 {
 			}
 		}
 	}
-	return c.over(r, [4]float64{c.at(r.mean.Lo, r.variance.Lo), c.at(r.mean.Lo, r.variance.Hi), c.at(r.mean.Hi, r.variance.Lo), c.at(r.mean.Hi, r.variance.Hi)})
+	return c.over(piece{r, [4]float64{c.at(r.mean.Lo, r.variance.Lo), c.at(r.mean.Lo, r.variance.Hi), c.at(r.mean.Hi, r.variance.Lo), c.at(r.mean.Hi, r.variance.Hi)}})
 }
 
 // at is the height at a point.
@@ -71,31 +72,51 @@ func (c *climb) at(mean, v float64) float64 {
 	return h
 }
 
-// over is at least the height anywhere within r, of which the corners are known: mean first. Where halves would say
-// more, the side is halved along which the surface may bend most.
-func (c *climb) over(r bounds, corners [4]float64) float64 {
-	alongMean, alongVariance := c.bends(r)
-	enough := arith.Up(c.best + c.tol)
-	top := arith.Up(max(corners[0], corners[1], corners[2], corners[3]) + arith.Up(alongMean+alongVariance))
-	if top > enough {
-		top = min(top, c.openUp(r, c.by))
+// piece is a part of what a climb looks at, with the heights of its corners: mean first.
+type piece struct {
+	bounds
+	corners [4]float64
+}
+
+// over is at least the height anywhere within a piece. It is halved, and all halves where that may say more, until
+// no more values may be taken: so the largest are cut first.
+func (c *climb) over(all piece) float64 {
+	top := math.Inf(-1)
+	for open := []piece{all}; len(open) > 0; {
+		var next []piece
+		for _, p := range open {
+			alongMean, alongVariance := c.bends(p.bounds)
+			most := arith.Up(slices.Max(p.corners[:]) + arith.Up(alongMean+alongVariance))
+			if most > arith.Up(c.best+c.tol) {
+				most = min(most, c.openUp(p.bounds, c.by))
+			}
+			if most <= arith.Up(c.best+c.tol) || c.left <= 0 || c.best == arith.Inf {
+				top = max(top, most)
+				continue
+			}
+			low, high := c.halves(p, alongMean >= alongVariance)
+			next = append(next, low, high)
+		}
+		open = next
 	}
-	if top <= enough || c.left <= 0 || c.best == arith.Inf {
-		return top
-	}
-	low, high, lowAt, highAt := r, r, corners, corners
-	if alongMean >= alongVariance {
-		mid := arith.Middle(r.mean.Lo, r.mean.Hi)
+	return top
+}
+
+// halves cuts a piece across means, or across variances, as quotients of these bend.
+func (c *climb) halves(p piece, acrossMeans bool) (low, high piece) {
+	low, high = p, p
+	if acrossMeans {
+		mid := arith.Middle(p.mean.Lo, p.mean.Hi)
 		low.mean.Hi, high.mean.Lo = mid, mid
-		lowAt[2], lowAt[3] = c.at(mid, r.variance.Lo), c.at(mid, r.variance.Hi)
-		highAt[0], highAt[1] = lowAt[2], lowAt[3]
-	} else {
-		mid := arith.Middle(r.variance.Lo, r.variance.Hi)
-		low.variance.Hi, high.variance.Lo = mid, mid
-		lowAt[1], lowAt[3] = c.at(r.mean.Lo, mid), c.at(r.mean.Hi, mid)
-		highAt[0], highAt[2] = lowAt[1], lowAt[3]
+		low.corners[2], low.corners[3] = c.at(mid, p.variance.Lo), c.at(mid, p.variance.Hi)
+		high.corners[0], high.corners[1] = low.corners[2], low.corners[3]
+		return low, high
 	}
-	return max(c.over(low, lowAt), c.over(high, highAt))
+	mid := min(max(math.Sqrt(p.variance.Lo)*math.Sqrt(p.variance.Hi), p.variance.Lo), p.variance.Hi)
+	low.variance.Hi, high.variance.Lo = mid, mid
+	low.corners[1], low.corners[3] = c.at(p.mean.Lo, mid), c.at(p.mean.Hi, mid)
+	high.corners[0], high.corners[2] = low.corners[1], low.corners[3]
+	return low, high
 }
 
 // bends is by how much the surface within r may exceed the largest of the corners, along means (51a) and along
