@@ -19,11 +19,11 @@ import (
 // and as many drawn networks as can be are within the bounds of both.
 func TestCovariedConv(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 62))
-	lower, upper, draws := 0, 0, 300
+	lower, upper, draws, cases := 0, 0, 300, 240
 	if testscale.Deep(t) {
-		draws = 10000
+		draws, cases = 10000, 1000
 	}
-	for i := range testscale.Costly(t, 1000) {
+	for i := range testscale.Costly(t, cases) {
 		post := convtest.Random(rng, convtest.Shape{Blocks: 1 + rng.IntN(3), Outputs: 2 + rng.IntN(2)})
 		post = convtest.Kronecker(rng, post, []float64{0.03, 0.1, 0.2}[rng.IntN(3)])
 		task := keptClass(rng, post, []float64{0, 1.0 / 64, 1.0 / 16}[rng.IntN(3)])
@@ -48,7 +48,7 @@ func TestCovariedConv(t *testing.T) {
 func TestCovariedConvBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 63))
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-	for i := range testscale.Cases(t, 300) {
+	for i := range testscale.Cases(t, 200) {
 		m := convtest.RandomConv(rng)
 		c := convtest.RandomKronecker(rng, m, math.Exp2(float64(rng.IntN(12)-8)))
 		shape, _, err := shapeOf(m, net.Activation{})

@@ -372,14 +372,14 @@ os.remove(path("many"))
 def written(name, layers=1):
     """The covariance of W row by row and then b, by the file, of the last of its layers, which alone are random."""
     file, head = arrays(name), header(name)
-    dense = [k for k, e in enumerate(head["layers"]) if e["kind"] == "dense"]
+    dense = [k for k, e in enumerate(head["layers"]) if e["kind"] in ("dense", "conv2d")]
     assert head["version"] == 3 and head["kind"] in ("correlated", "joint")
     assert [e.get("covariance") is not None for e in head["layers"]] == [k in dense[-layers:] for k in range(len(head["layers"]))]
     roots = []
     for k in dense[-layers:]:
         a = dict((n.split(".")[-1], v.astype(np.float64)) for n, v in file.items() if n.startswith("layers.%d.covariance." % k))
         L = a["factor"] if "factor" in a else np.kron(a["QG"], a["QA"]) * a["sd"].ravel()
-        order = np.arange(len(L)).reshape(head["layers"][k]["out"], -1)
+        order = np.arange(len(L)).reshape(head["layers"][k].get("out") or head["layers"][k]["filters"], -1)
         roots.append(L[np.concatenate([order[:, :-1].ravel(), order[:, -1]])])
     if head["kind"] == "joint":  # one z for all layers
         L = np.concatenate(roots)
@@ -455,6 +455,21 @@ kron = KronLLLaplace(plain, list(plain[2].parameters()), plain[2])
 kron.posterior_precision = KronDecomposed([[G[:3, :3], torch.eye(5) + 1]], [1.0])
 px.save_laplace(path("laplace-kron-plain"), kron, X[:30])
 is_law("laplace-kron-plain", kron.posterior_precision.to_matrix(-1))
+# Convolutions: filters, and channels times the window.
+images = train(nn.Sequential(nn.Unflatten(1, (2, 1, 2)), nn.Conv2d(2, 3, (1, 2)), nn.ReLU(), nn.Flatten(), nn.Linear(3, 4)))
+weights = list(images.parameters())
+kron = KronLaplace(images, weights)
+kron.posterior_precision = KronDecomposed([[G[:3, :3], A], [2 * G[:3, :3]], [G, A[:3, :3]], [G]], [1.0, 2.0, 3.0, 4.0])
+px.save_laplace(path("laplace-kron-conv"), kron, X[:30])
+is_law("laplace-kron-conv", kron.posterior_precision.to_matrix(-1), 2)
+assert [e.get("covariance") for e in header("laplace-kron-conv")["layers"] if "filters" in e or "out" in e] == ["kron", "kron"]
+kron.posterior_precision = KronDecomposed([[G[:3, :3], A], [A[:3, :3]], [G, A[:3, :3]], [G]], [1.0] * 4)
+refuses(["KronLaplace", "eigenvectors of the bias of a convolution"], px.save_laplace, kron, X[:30])
+refuses(["FullLaplace", "no dense layer", "Kronecker"], px.save_laplace, FullLaplace(images, weights), X[:30])
+grouped = nn.Sequential(nn.Unflatten(1, (2, 1, 2)), nn.Conv2d(2, 2, 1, groups=2), nn.Flatten(), nn.Linear(4, 4))
+refuses(["convolution without groups"], px.save_laplace, KronLaplace(grouped, list(grouped.parameters())), X[:30])
+kron = KronLLLaplace(plain, list(plain[2].parameters()), plain[2])
+kron.posterior_precision = KronDecomposed([[G[:3, :3], torch.eye(5) + 1]], [1.0])
 some = FullLaplace(net, [net[2].weight])
 px.save_laplace(path("laplace-full-some"), some, X[:30])
 is_law("laplace-full-some", some.posterior_scale @ some.posterior_scale.T)

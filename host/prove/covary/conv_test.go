@@ -102,7 +102,7 @@ func TestConv(t *testing.T) {
 // TestConvIntervals: of a row whose coefficients are intervals what is said holds for all of them.
 func TestConvIntervals(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 64))
-	for i := range testscale.Cases(t, 100) {
+	for i := range testscale.Cases(t, 60) {
 		m := convtest.RandomConv(r)
 		cov := convtest.RandomKronecker(r, m, 1)
 		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, cov)
