@@ -88,6 +88,15 @@ func TestAgainstDraws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if i%5 == 0 { // a short search claims less, and not much less, where there is much to be had
+			short, err := QuickDown(t.Context(), e.Normal, &task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if full := results[0].Lower(); short > full || full > 0.8 && short < full-0.1 {
+				t.Errorf("case %d, %v: a short search finds %v, a long one %v", i, shapes[i%len(shapes)], short, full)
+			}
+		}
 		counts := drawn(post, task.T[0].Lo, draws)
 		n := counts[task.Label]
 		most, least := measure.ClopperPearsonUp(n, draws, sure), measure.ClopperPearsonDown(n, draws, sure)
