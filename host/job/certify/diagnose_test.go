@@ -102,6 +102,16 @@ func TestNothingHelps(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	for _, c := range []struct {
+		asked prove.Method
+		job   Job
+		want  string
+	}{{prove.Auto, Job{}, "--eps 0"}, {prove.Auto, Job{Require: "0.5"}, "--eps 0 --method chernoff"}, {prove.CLBP, Job{}, "--eps 0 --method chernoff"}, {prove.Chernoff, Job{Require: "0.5"}, "--eps 0"}} {
+		d := diagnosis{r: &ready{Job: &c.job, cfg: prove.Config{Method: c.asked}}}
+		if got := d.flags(prove.Chernoff, "--eps 0"); got != c.want {
+			t.Errorf("asked %v: %q, want %q", c.asked, got, c.want)
+		}
+	}
 	for factor, want := range map[string]string{"": "0.5", "3": "1.5", "0.001": "0.0005", "1e1": "5", "1/2": "0.25"} {
 		if got := halfOf(factor); got != want {
 			t.Errorf("half of %q is %s, want %s", factor, got, want)

@@ -14,8 +14,9 @@ import (
 // A look at points that takes a tenth of a second or two, for whoever wants to know whether Certify is worth its time.
 
 const (
-	// mostQuickWork is how many products and neurons, each as neuronWork products, one look at all rows may take.
-	mostQuickWork, neuronWork = 1 << 19, 200
+	// mostQuickWork is about how many products a look may take, a second of processor, where a neuron in a row is as
+	// many as neuronWork of them, and a weight in statements as many as stateWork.
+	mostQuickWork, neuronWork, stateWork = 1 << 20, 200, 6
 	// quickRounds are rounds of planes, mostHalved is how often a rate is halved whose moment is infinite.
 	quickRounds, mostHalved = 3, 30
 	// quickLeast is what a look claims less than it has found, of what fails: Certify chooses by what planes are thought
@@ -57,6 +58,7 @@ func (c *chain) quickWork(rows int) (work int) {
 		each := neuronWork * l.out
 		if k > 0 {
 			each += len(l.mean)
+			work += stateWork * len(l.mean)
 		}
 		if work += rows * each; k > 1 {
 			work += events * l.out * below * neuronWork
@@ -86,7 +88,8 @@ func (c *chain) quickUp(ctx context.Context, box property.Box, s *property.Safe)
 				p = next
 			}
 		}
-		if !better && p != nil || len(c.hidden) == 1 || next != nil && !(tauStep*next.budget < 0.5) || tau > mostTau {
+		// As Certify does, which so finds no less.
+		if p != nil && (!better || least <= dearFail) || len(c.hidden) == 1 || next != nil && !(tauStep*next.budget < 0.5) || tau > mostTau {
 			break
 		}
 		tau *= tauStep
