@@ -44,13 +44,13 @@ var shrinks = []int64{2, 4, 8, 16}
 // diagnosis looks at one input.
 type diagnosis struct {
 	r *ready
-	// ctx is that of the run, with what within leaves it.
-	ctx    context.Context
-	within func() context.CancelFunc
-	dev    bound.Device
-	rec    *record.Record
-	task   property.Task
-	goal   float64
+	// ctx is run, that of the run, with what within leaves it.
+	ctx, run context.Context
+	within   func() context.CancelFunc
+	dev      bound.Device
+	rec      *record.Record
+	task     property.Task
+	goal     float64
 	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
 	drawn, atPoint, inT int
 	// isPoint says that T is a point, point is the task at its point, nil if it cannot be had here.
@@ -69,7 +69,7 @@ type diagnosis struct {
 // diagnose says why nothing is proved; ctx is that of the run, which took so long.
 func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
 	note := found.note()
-	d := &diagnosis{r: r, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1}
+	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1}
 	d.within = func() context.CancelFunc {
 		next, end := context.WithTimeout(ctx, min(max(diagnosisTime, took/longestShare), mostDiagnosisTime))
 		d.ctx = next

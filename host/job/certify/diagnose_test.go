@@ -67,7 +67,7 @@ func TestDiagnosis(t *testing.T) {
 			if _, err := quiet.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if extra := took - time.Since(began); extra > 3*time.Second { // a second, on a machine that is idle
+			if extra := took - time.Since(began); extra > 10*time.Second { // a second, on a machine that is idle
 				t.Errorf("it took %v", extra)
 			}
 		})

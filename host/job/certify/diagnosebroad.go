@@ -48,7 +48,7 @@ func (d *diagnosis) broad() (why, next string) {
 // flags are those that have a method prove what it does here, without and with which words.
 func (d *diagnosis) flags(by prove.Method, words ...string) string {
 	asked := d.r.cfg.Method
-	if asked != by && !(asked == prove.Auto && d.r.Require == "" && d.r.TimeLimit == nil) { // auto proves as much then
+	if asked != by && !(asked == prove.Auto && d.r.Require == "") { // auto proves as much then
 		words = append(words, "--method "+by.String())
 	}
 	return strings.Join(words, " ")
@@ -87,7 +87,7 @@ func (d *diagnosis) atPointByMoments(post *posterior.Posterior) float64 {
 	if t == nil {
 		return 0
 	}
-	p, err := prove.QuickMomentsDown(d.ctx, post, t)
+	p, err := prove.QuickMomentsDown(d.run, post, t) // which takes up to about a second of processor
 	d.moments = d.moments || err == nil
 	return p
 }
