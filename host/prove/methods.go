@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 
+	"psafe/host/model/posterior"
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/chernoff"
 	"psafe/host/prove/claim"
@@ -88,4 +89,10 @@ func byDraws(ctx context.Context, e *engine.Engine, cfg Config, tasks []property
 // bySet decides every network of a finite set.
 func bySet(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return decide.Finite(ctx, e, cfg.Cells, !cfg.NoUpper, cfg.Confidence, tasks)
+}
+
+// QuickMomentsDown bounds P_safe of a task at points from below, by exact moments and a short search (Chernoff takes
+// longer and finds more); 0 where nothing is found or the method does not fit. It is an error if ctx ends.
+func QuickMomentsDown(ctx context.Context, p *posterior.Posterior, t *property.Task) (float64, error) {
+	return chernoff.QuickDown(ctx, p, t)
 }

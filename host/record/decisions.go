@@ -74,6 +74,19 @@ func (r *Record) rule() map[string]string {
 	return of
 }
 
+// RuleWords are the flags that say how the predictive decides, in one order; empty for the class of the average, and
+// where nobody asked what it decides.
+func (r *Record) RuleWords() string {
+	var words []string
+	of := r.rule()
+	for _, flag := range ruleFlags {
+		if v := of[flag]; v != "" && flag+v != "--linkaverage" && flag+v != "--actiontaken" {
+			words = append(words, flag+" "+v)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // ByProbit says that the decision of a record is that of the probit rule.
 func (r *Record) ByProbit() bool { return r.flag("--link") == "probit" }
 

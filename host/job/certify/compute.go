@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
@@ -23,13 +24,14 @@ func (r *ready) compute(ctx context.Context, old *earlier, found *unproved, tell
 	}
 	defer w.close()
 	r.tellFirst(w.engines[0].Precision())
+	began := time.Now()
 	if err := r.goOn(ctx, w.engines, old, tell); err != nil {
 		return err
 	}
 	if err := w.done(); err != nil || found.inputs == 0 {
 		return err
 	}
-	r.Explain(r.diagnose(ctx, w.dev, found))
+	r.Explain(r.diagnose(ctx, w.dev, found, time.Since(began)))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,14 +19,17 @@ import (
 )
 
 // Why nothing is proved for an input is computed, not guessed: what drawn networks do there, what T
-// alone is to blame for, and what the spread. All of it takes less than a second, and none of it is in
-// any record; bounds that are told are certified, what drawn networks do was only tried.
+// alone is to blame for, and what the spread. None of it is in any record; bounds that are told are certified,
+// what drawn networks do was only tried.
 const (
-	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for another method
-	// and for what a time limit may have cut short.
-	diagnosisTime = 900 * time.Millisecond
-	drawTime      = 250 * time.Millisecond
-	longerTime    = 300 * time.Millisecond
+	// diagnosisTime is for the causes, and once more for what would be certified, or longestShare of what the run
+	// took, if that is more, but not above mostDiagnosisTime.
+	diagnosisTime, mostDiagnosisTime = 900 * time.Millisecond, 5 * time.Second
+	longestShare                     = 10
+	// drawTime is for the drawn networks, longerTime for another method and for what a time limit may have cut
+	// short.
+	drawTime   = 250 * time.Millisecond
+	longerTime = 300 * time.Millisecond
 	// diagnosisDraws is how many networks are drawn.
 	diagnosisDraws = 50
 	// mostDiagnosed is up to how many weights a network is loaded once more.
@@ -39,30 +43,39 @@ var shrinks = []int64{2, 4, 8, 16}
 
 // diagnosis looks at one input.
 type diagnosis struct {
-	r    *ready
-	ctx  context.Context
-	dev  bound.Device
-	rec  *record.Record
-	task property.Task
-	goal float64
+	r *ready
+	// ctx is run, that of the run, with what within leaves it.
+	ctx, run context.Context
+	within   func() context.CancelFunc
+	dev      bound.Device
+	rec      *record.Record
+	task     property.Task
+	goal     float64
 	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
 	drawn, atPoint, inT int
+	// isPoint says that T is a point, point is the task at its point, nil if it cannot be had here.
+	isPoint bool
+	point   *property.Task
 	// smaller is the largest part of T, one of shrinks, where p is enough, or the best of them; 0: none.
 	// atZero is p_lower at the point itself, of which nothing is known if it is below 0.
-	smaller   int64
-	pSmaller  float64
-	epsWords  string
-	atZero    float64
-	pHalf     float64
-	halfPoint bool
+	smaller  int64
+	pSmaller float64
+	epsWords string
+	atZero   float64
+	// halved says that half of the spread was looked at, moments that exact moments were.
+	halved, moments bool
 }
 
-// diagnose says why nothing is proved; ctx is that of the run.
-func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved) *Unproved {
+// diagnose says why nothing is proved; ctx is that of the run, which took so long.
+func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
 	note := found.note()
-	ctx, end := context.WithTimeout(ctx, diagnosisTime)
-	defer end()
-	d := &diagnosis{r: r, ctx: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1, pHalf: -1}
+	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1}
+	d.within = func() context.CancelFunc {
+		next, end := context.WithTimeout(ctx, min(max(diagnosisTime, took/longestShare), mostDiagnosisTime))
+		d.ctx = next
+		return end
+	}
+	defer d.within()()
 	if dev.Spare != nil {
 		d.dev = dev.Spare()
 	}
@@ -89,19 +102,13 @@ func (d *diagnosis) words() (why, next string) {
 	}
 	d.shrink()
 	if d.smaller > 0 && d.pSmaller >= shown {
-		why = "T: " + d.smallerWords() + networks
-		return why, d.epsWords
+		return "T: " + d.smallerWords() + networks, d.flags(d.method(), d.epsWords)
 	}
 	if d.drawn > 0 && 2*d.inT > d.drawn {
 		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.upper("a smaller region")
 	}
-	d.halve()
-	if d.pHalf >= shown {
-		where := "with half of the standard deviations"
-		if d.halfPoint {
-			where += " and at the point itself"
-		}
-		return fmt.Sprintf("the spread: %s p_lower is %s%s", where, record.FormatDown(d.pHalf, 4), networks), d.lessSpread()
+	if why, next := d.broad(); why != "" {
+		return why + networks, next
 	}
 	if d.rec.TimedOut() {
 		return "the budget: the time limit ended the search" + networks, "give an input more time"
@@ -245,6 +252,7 @@ func (d *diagnosis) shrink() {
 	if len(tasks) == 0 {
 		return
 	}
+	d.point = &tasks[0]
 	p := d.bound(d.r.post, d.method(), tasks...)
 	if len(p) == 0 {
 		return
@@ -267,7 +275,7 @@ func (d *diagnosis) shrink() {
 func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
 	rec, points := d.rec, &d.r.Tasks.Points
 	if eps, err := property.NewExact(rec.Eps); rec.Eps != "" && err == nil && points.Eps != "" {
-		if eps.Rat().Sign() == 0 || d.r.Piped() || d.r.took[1] > quick {
+		if d.isPoint = eps.Rat().Sign() == 0; d.isPoint || d.r.Piped() || d.r.took[1] > quick {
 			return nil, nil
 		}
 		list := "0"
@@ -275,7 +283,7 @@ func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
 		for _, part := range shrinks {
 			x, _ := new(big.Rat).Quo(eps.Rat(), big.NewRat(part, 1)).Float64()
 			text := strconv.FormatFloat(x, 'g', 3, 64)
-			list, words = list+","+text, append(words, "eps "+text)
+			list, words = list+","+text, append(words, "--eps "+text)
 		}
 		alone := d.r.Tasks
 		alone.Points.Eps, alone.Points.Index = list, new(strconv.Itoa(rec.Index))
@@ -290,17 +298,11 @@ func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
 	for _, n := range shrinks {
 		tasks, words = append(tasks, part(&d.task, 1/float64(n))), append(words, fmt.Sprintf("boxes of 1/%d of the width", n))
 	}
-	for b, box := range d.task.T {
-		for j := range box.Lo {
-			if box.Lo[j] < box.Hi[j] {
-				return tasks, words
-			}
-		}
-		if b == len(d.task.T)-1 {
-			break
-		}
+	d.isPoint = !slices.ContainsFunc(d.task.T, func(b property.Box) bool { return !slices.Equal(b.Lo, b.Hi) })
+	if d.isPoint {
+		return nil, nil
 	}
-	return nil, nil
+	return tasks, words
 }
 
 // part is a task with that part of the width of its boxes, around their middles; of a ball its centre.
@@ -321,21 +323,4 @@ func part(t *property.Task, of float64) property.Task {
 		small.T = append(small.T, b)
 	}
 	return small
-}
-
-// halve tries half of the spread, in T and then at its middle.
-func (d *diagnosis) halve() {
-	if !d.r.post.Independent() || d.r.post.Random() == 0 || d.r.Piped() || d.r.took[0] > quick || d.ctx.Err() != nil {
-		return
-	}
-	post, err := d.r.Posterior.Read()
-	if err != nil || post.Widen(0.5, 0.5) != nil {
-		return
-	}
-	if p := d.bound(post, prove.CLBP, part(&d.task, 0), d.task); len(p) > 0 {
-		d.pHalf, d.halfPoint = p[len(p)-1], len(p) == 1
-		if d.pHalf < shown {
-			d.pHalf, d.halfPoint = p[0], true
-		}
-	}
 }

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"fmt"
+	"strings"
 
 	"psafe/host/model/network"
 	"psafe/host/prove"
@@ -36,9 +37,9 @@ func (d *diagnosis) networks() string {
 // smallerWords say what T is to blame for.
 func (d *diagnosis) smallerWords() string {
 	if d.smaller == 1<<62 {
-		return fmt.Sprintf("at the point itself p_lower is %s, at a sixteenth of T still next to nothing", record.FormatDown(d.atZero, 4))
+		return fmt.Sprintf("at the point itself p_lower is at least %s, at a sixteenth of T still next to nothing", record.FormatDown(d.atZero, 4))
 	}
-	return fmt.Sprintf("at the point itself p_lower is %s, with %s it is %s", record.FormatDown(d.atZero, 4), d.epsWords, record.FormatDown(d.pSmaller, 4))
+	return fmt.Sprintf("at the point itself p_lower is at least %s, with %s at least %s", record.FormatDown(d.atZero, 4), d.epsWords, record.FormatDown(d.pSmaller, 4))
 }
 
 // depth is what is left: nothing that was tried proves anything.
@@ -47,12 +48,27 @@ func (d *diagnosis) depth() string {
 	switch {
 	case d.r.post.Networks() != nil:
 		return "the depth: at the point itself no network is decided"
-	case d.atZero < 0:
+	case d.atZero < 0 && !d.isPoint && !d.halved:
 		return "smaller regions and less spread take longer than this note may, and were not looked at"
-	case d.pHalf < 0:
-		return fmt.Sprintf("the depth or the spread: concentration LBP loses all in %d hidden layers, at the point itself too", hidden)
 	}
-	return fmt.Sprintf("the depth: concentration LBP loses all in %d hidden layers, at the point itself and with half of the standard deviations too", hidden)
+	by, cause := "concentration LBP loses", "the depth"
+	if d.moments {
+		by = "concentration LBP and exact moments lose"
+	}
+	var looked []string
+	if d.atZero >= 0 {
+		looked = append(looked, "at the point itself")
+	}
+	if d.halved {
+		looked = append(looked, "with half of the standard deviations")
+	} else {
+		cause += " or the spread"
+	}
+	words := fmt.Sprintf("%s: %s all in %d hidden layers", cause, by, hidden)
+	if len(looked) > 0 {
+		words += ", " + strings.Join(looked, " and ") + " too"
+	}
+	return words
 }
 
 // upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.
@@ -69,14 +85,6 @@ func (d *diagnosis) interval(otherwise string) string {
 		return otherwise
 	}
 	return "--draws 1000, for a statistical interval"
-}
-
-// lessSpread is what to do about the spread.
-func (d *diagnosis) lessSpread() string {
-	if d.r.Posterior.Factor != "" {
-		return "train for less spread"
-	}
-	return "--scale-factor 0.5 shows what half of it gives everywhere; then train for it"
 }
 
 // another is a method that may prove something though it takes minutes.

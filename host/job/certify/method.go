@@ -264,7 +264,8 @@ func (r *ready) suits() error {
 		if r.cfg.Samples == 0 {
 			r.cfg.Samples = defaultDraws
 		}
-		r.tell(&OnlyDrawn{What: post.Describe(), Networks: r.cfg.Samples, Confidence: r.cfg.Confidence})
+		_, why, _ := strings.Cut(strings.TrimSuffix(post.RequireRows().Error(), ": use --method statistical"), post.Describe()+"; ")
+		r.tell(&OnlyDrawn{What: post.Describe(), Why: why, Networks: r.cfg.Samples, Confidence: r.cfg.Confidence, Slow: post.Joint() != nil && post.JointRank()*post.Weights() > 1<<23})
 		return nil
 	}
 	if dependent != nil && r.cfg.Derived {

@@ -45,16 +45,25 @@ func (n *Anew) String() string {
 }
 
 // OnlyDrawn says that auto gives the statistical interval alone, because the weights of the
-// posterior, which is What, depend on each other.
+// posterior, which is What, depend on each other: Why no method bounds these, empty if nothing more is to be said of that.
+// Slow says that each network takes millions of products to draw.
 type OnlyDrawn struct {
-	What       string
+	What, Why  string
 	Networks   int
 	Confidence float64
+	Slow       bool
 }
 
 func (n *OnlyDrawn) String() string {
-	return fmt.Sprintf("the posterior is %s, for which no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
+	text := fmt.Sprintf("the posterior is %s, for which no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
 		n.What, n.Networks, n.Confidence)
+	if n.Why != "" {
+		text += "; " + n.Why
+	}
+	if n.Slow {
+		text += "; each takes millions of products to draw: --draws 100 is done in a tenth of the time"
+	}
+	return text
 }
 
 // Ceiling says what drawn boxes can hold at most, where that makes a run pointless:

@@ -60,3 +60,15 @@ func (p *Posterior) AtMean() *Posterior {
 	}
 	return c
 }
+
+// LastRandom is p with its last n layers alone random, those below at their means: the standard deviation 0.
+// p is Independent. It shares the numbers that stay.
+func (p *Posterior) LastRandom(n int) *Posterior {
+	c := &Posterior{Scale: p.Scale, Source: p.Source, Layers: slices.Clone(p.Layers)}
+	for k := range c.Layers[:len(c.Layers)-n] {
+		for _, g := range []*Params{&c.Layers[k].Weight, &c.Layers[k].Bias} {
+			*g = NewParams(g.Mean, make([]float64, len(g.Mean)), ScaleSD)
+		}
+	}
+	return c
+}

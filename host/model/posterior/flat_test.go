@@ -70,3 +70,24 @@ func TestAtMean(t *testing.T) {
 		t.Error("the posterior itself changed")
 	}
 }
+
+// TestLastRandom: the last layers keep their standard deviations, those below have none, and p is as it was.
+func TestLastRandom(t *testing.T) {
+	p := small(ScaleSD)
+	all := p.Random()
+	for n := range len(p.Layers) {
+		last := p.LastRandom(n)
+		for k := range p.Layers {
+			want := 0
+			if k >= len(p.Layers)-n {
+				want = p.Layers[k].Random()
+			}
+			if got := last.Layers[k].Random(); got != want {
+				t.Errorf("the last %d of %d layers: layer %d has %d random weights, want %d", n, len(p.Layers), k, got, want)
+			}
+		}
+		if err := last.Validate(); err != nil || p.Random() != all {
+			t.Errorf("%v, %d of %d", err, p.Random(), all)
+		}
+	}
+}

@@ -91,11 +91,7 @@ func (p *Posterior) Describe() string {
 	case KindSWAG:
 		return fmt.Sprintf("SWAG of rank %d", p.swag.Rank)
 	case KindDropout:
-		var rates []string
-		for _, r := range p.dropout {
-			rates = append(rates, fmt.Sprint(r))
-		}
-		return "MC dropout with rates " + strings.Join(rates, ", ")
+		return p.describeDropout()
 	case KindCorrelated:
 		var layers []string
 		for k, c := range p.covariances {

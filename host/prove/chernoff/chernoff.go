@@ -113,7 +113,12 @@ func (c *chain) boxed(ctx context.Context, box property.Box, s *property.Safe) (
 	if err != nil || guesses == nil {
 		return nil, err
 	}
-	f := &found{p.budget, p.tau, &claim.ChernoffProof{Rows: make([]claim.ChernoffRow, len(s.Rows)), Statements: p.statements}}
+	return p.proved(ctx, guesses, len(s.Rows))
+}
+
+// proved bounds what an alternative of n rows of the property fails with; nil where that is not below 1.
+func (p *point) proved(ctx context.Context, guesses []guess, n int) (*found, error) {
+	f := &found{p.budget, p.tau, &claim.ChernoffProof{Rows: make([]claim.ChernoffRow, n), Statements: p.statements}}
 	tails, err := p.prove(ctx, guesses, f.proof.Rows)
 	for _, tail := range tails {
 		f.failUp = arith.Up(f.failUp + tail)

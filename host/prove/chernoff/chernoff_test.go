@@ -88,6 +88,15 @@ func TestAgainstDraws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if i%5 == 0 { // a short search claims less, and not much less, where there is much to be had
+			short, err := QuickDown(t.Context(), e.Normal, &task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if full := results[0].Lower(); short > full || full > 0.8 && short < full-0.1 && len(shapes[i%len(shapes)]) < 5 {
+				t.Errorf("case %d, %v: a short search finds %v, a long one %v", i, shapes[i%len(shapes)], short, full)
+			}
+		}
 		counts := drawn(post, task.T[0].Lo, draws)
 		n := counts[task.Label]
 		most, least := measure.ClopperPearsonUp(n, draws, sure), measure.ClopperPearsonDown(n, draws, sure)
@@ -104,6 +113,33 @@ func TestAgainstDraws(t *testing.T) {
 	}
 	if t.Logf("%v of %v shown", shown, sought); cases >= 20 && !(shown > 0.4*sought) {
 		t.Errorf("%v of %v shown", shown, sought)
+	}
+}
+
+// TestQuickDown: what fails at the points of T is added up, and what is not at points, or would take long, is not looked at.
+func TestQuickDown(t *testing.T) {
+	_, task := pointCase(rand.New(rand.NewPCG(34, 9)), 0, 2, 6, 2)
+	post := provetest.Noisy(rand.New(rand.NewPCG(34, 11)), 0.5, false, 2, 6, 2)
+	y := post.LogitsApprox(task.T[0].Lo)
+	task.S = property.ArgmaxIs(slices.Index(y, slices.Max(y)), 2)
+	down := func(post *posterior.Posterior, boxes ...property.Box) float64 {
+		of := task
+		of.T = boxes
+		p, err := QuickDown(t.Context(), post, &of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b := task.T[0], provetest.BoxAround([]float64{task.T[0].Lo[0] / 2, task.T[0].Lo[1] / 2}, 0)
+	if one, other, both := down(post, a), down(post, b), down(post, a, b); !(one > 0 && one < 0.999 && other > 0 && other < 0.999) || math.Abs(both-(one+other-1)) > 1e-9 {
+		t.Errorf("%v and %v at points, %v at both", one, other, both)
+	}
+	if p := down(post, provetest.BoxAround(a.Lo, 0.01)); p != 0 {
+		t.Errorf("%v in a box", p)
+	}
+	if p := down(provetest.Noisy(rand.New(rand.NewPCG(34, 10)), 0.01, false, 2, 450, 450, 2), a); p != 0 {
+		t.Errorf("%v of a network that takes long", p)
 	}
 }
 

@@ -39,6 +39,7 @@ func groupsOf(result *summary.Result) groups {
 		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
 		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Inputs), g.InputsSHA256) }},
 		{"property", func(g *summary.Group) string { return g.Property }},
+		{"rule", func(g *summary.Group) string { return g.Rule }},
 		{"method", func(g *summary.Group) string { return g.Method }},
 		{"eps", func(g *summary.Group) string { return g.Eps }},
 	}

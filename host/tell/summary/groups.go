@@ -30,6 +30,8 @@ type About struct {
 	// Property is what was asked for, without the class, which may differ from input to input
 	// (PropertyOf).
 	Property string `json:"property"`
+	// Rule is how the posterior predictive decides, where that is not the class of the average (record.RuleWords).
+	Rule string `json:"rule,omitempty"`
 	// Method is the one that was asked for.
 	Method string `json:"method"`
 	Eps    string `json:"eps"`
@@ -53,14 +55,14 @@ type groups struct {
 
 // aboutOf is what a record is about.
 func aboutOf(r *record.Record) About {
-	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Predictive, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
+	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Predictive, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.RuleWords(), r.MethodAsked(), r.Eps}
 }
 
 func (g *groups) add(r *record.Record) {
 	about := aboutOf(r)
 	g.key = g.key[:0]
 	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, about.Predictive, strings.Join(about.Activations, ","),
-		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {
+		about.InputsSHA256, r.Member(), about.Property, about.Rule, about.Method, about.Eps, r.EpsSHA256} {
 		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
 		g.key = append(g.key, text...)
 	}
@@ -80,14 +82,14 @@ func (g *groups) add(r *record.Record) {
 }
 
 // butRadius is what a group asks, but for the radius.
-func (g *group) butRadius() [5]string {
-	return [5]string{g.PosteriorSHA256, g.Predictive, g.InputsSHA256, g.Property, g.Method}
+func (g *group) butRadius() [6]string {
+	return [6]string{g.PosteriorSHA256, g.Predictive, g.InputsSHA256, g.Property, g.Rule, g.Method}
 }
 
 // otherInputs says of which questions the groups at different radii are about different inputs: those of
 // psafe radius are, and were chosen by their verdicts.
-func otherInputs(groups []*group) map[[5]string]bool {
-	first, other := map[[5]string]*group{}, map[[5]string]bool{}
+func otherInputs(groups []*group) map[[6]string]bool {
+	first, other := map[[6]string]*group{}, map[[6]string]bool{}
 	for _, g := range groups {
 		of := g.butRadius()
 		if first[of] == nil {
@@ -149,7 +151,7 @@ func (g *groups) sorted() []*group {
 		}
 		return cmp.Or(cmp.Compare(a.Posterior, b.Posterior), cmp.Compare(a.PosteriorSHA256, b.PosteriorSHA256), cmp.Compare(a.PosteriorScale, b.PosteriorScale),
 			cmp.Compare(a.PosteriorSD, b.PosteriorSD), cmp.Compare(a.Predictive, b.Predictive), slices.Compare(a.Activations, b.Activations),
-			cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.InputsSHA256, b.InputsSHA256), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Method, b.Method), radius)
+			cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.InputsSHA256, b.InputsSHA256), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Method, b.Method), radius)
 	})
 	return list
 }

@@ -93,7 +93,8 @@ func TestGroupsApart(t *testing.T) {
 	for i, change := range []func(r *record.Record){
 		func(r *record.Record) { r.PosteriorSD = "0.1" }, func(r *record.Record) { r.PosteriorSDSHA = "ab" },
 		func(r *record.Record) { r.Activations = []string{"tanh", "relu"} }, func(r *record.Record) { r.Inputs = "points.npz:b" },
-		func(r *record.Record) { r.Predictive = "linearised" },
+		func(r *record.Record) { r.Predictive = "linearised" }, func(r *record.Record) { r.Flags += " --link probit" },
+		func(r *record.Record) { r.Flags += " --reject 0.9" },
 	} {
 		a, b := recordtest.Record(0, 100), recordtest.Record(0, 100)
 		a.PosteriorSD, a.Inputs, b.PosteriorSD, b.Inputs = "0.05", "points.npz:a", "0.05", "elsewhere/points.npz:a"
