@@ -84,8 +84,8 @@ cross:
 
 # What make test runs has memory to spare and little time: Go's tools and the tests collect garbage a
 # fraction as often, below GOMEMLIMIT. make deep tests the program as users run it.
-vet lint plain unit: export GOGC ?= 800
-vet lint plain unit: export GOMEMLIMIT ?= 2GiB
+vet lint plain unit: export GOGC ?= 400
+vet lint plain unit: export GOMEMLIMIT ?= 1GiB
 
 # The definition of every operation, in a build that has nothing else.
 plain:
