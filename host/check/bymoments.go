@@ -33,12 +33,15 @@ func (p *chernoffProof) moments() (*moments.Proof, error) {
 }
 
 // chernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first; on a
-// box of some width what the row's difference may fail with, and a byte for each hidden neuron.
+// box of some width what the row's difference may fail with, and a byte for each hidden neuron; of parts by what the
+// variance of the row's own noise is multiplied, and where they end.
 type chernoffRow struct {
-	Rate   float64 `json:"rate"`
-	Slopes []byte  `json:"slopes,omitempty"`
-	Budget float64 `json:"budget,omitempty"`
-	Shares []byte  `json:"shares,omitempty"`
+	Rate    float64   `json:"rate"`
+	Slopes  []byte    `json:"slopes,omitempty"`
+	Budget  float64   `json:"budget,omitempty"`
+	Shares  []byte    `json:"shares,omitempty"`
+	Squares []float64 `json:"squares,omitempty"`
+	Upto    []float64 `json:"upto,omitempty"`
 }
 
 // momentRows are the rows of a proof.
@@ -49,7 +52,7 @@ func momentRows(list []chernoffRow) ([]moments.Row, error) {
 		if len(l.Slopes)%size != 0 {
 			return nil, fmt.Errorf("row %d has %d bytes of slopes, each neuron has %d", r, len(l.Slopes), size)
 		}
-		rows[r] = moments.Row{Rate: l.Rate, Budget: l.Budget, Shares: l.Shares}
+		rows[r] = moments.Row{Rate: l.Rate, Budget: l.Budget, Shares: l.Shares, Squares: l.Squares, Upto: l.Upto}
 		for of := range slices.Chunk(l.Slopes, size) {
 			slope := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(of[at:]))) }
 			p := moments.Plane{Mean: slope(0), Variance: slope(4)}

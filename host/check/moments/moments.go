@@ -20,11 +20,14 @@ type Proof struct{ Rows, Statements []Row }
 // Row is how a row was bounded: by a rate, 0 if it was not, and planes for the neurons of all hidden layers below it but
 // the first, from the lowest layer on. If a row was by the middle of a box and a
 // difference, that may fail with Budget, and Shares are the parts of differences that go through hidden neurons, in 128ths.
+// If it was bounded part by part of the variance of its own noise, Squares multiply that, Upto is where each part ends but
+// the last, and planes are those of one part after the other.
 type Row struct {
-	Rate   float64
-	Planes []Plane
-	Budget float64
-	Shares []byte
+	Rate          float64
+	Planes        []Plane
+	Budget        float64
+	Shares        []byte
+	Squares, Upto []float64
 }
 
 const (

@@ -133,22 +133,27 @@ func (c *climb) bends(r bounds) (mean, variance float64) {
 	return mean, variance
 }
 
-// everywhereUp is at least the height at the corners of r, and so within r, of log E e^(power - al t + b t^2/2) with
-// 0 <= b v < 1, which is convex: infinite where it is none.
+// everywhereUp is at least the height within r of log E e^(power - al t + b t^2/2), b v < 1: at its corners, as it is convex
+// for b >= 0, and else more by (51f).
 func everywhereUp(power, al, b float64, r bounds, by Plane) float64 {
 	most := math.Inf(-1)
 	for _, v := range []float64{r.variance.Lo, r.variance.Hi} {
 		room := arith.Exactly(1).Minus(arith.Exactly(b).Times(arith.Exactly(v)))
-		if !(b >= 0 && room.Lo > 0) {
+		if !(room.Lo > 0) {
 			return arith.Inf
 		}
 		root := 0.0 // of 1 - b v, the logarithm, negated
-		if b > 0 {
+		if b != 0 {
 			root = logUp(arith.Exactly(1).Over(room.Sqrt()).Hi)
 		}
 		for _, mean := range []float64{r.mean.Lo, r.mean.Hi} {
 			most = max(most, arith.Up(arith.Up(power+powerUp(al, b, mean, v))+arith.Up(root+by.down(mean, v))))
 		}
+	}
+	if b < 0 {
+		wide := func(k arith.Interval) arith.Interval { return arith.Exactly(k.Hi).Minus(arith.Exactly(k.Lo)).Square() }
+		slope := arith.Exactly(b).Times(r.mean).Minus(arith.Exactly(al)).Square()
+		most = arith.Up(most + wide(r.mean).Plus(slope.Times(wide(r.variance))).Times(arith.Exactly(-b)).Hi/8)
 	}
 	return most
 }

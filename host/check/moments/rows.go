@@ -77,7 +77,7 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 	err = fault.OnCores(ctx, len(rows), func(r int) {
 		tails[r] = 1
 		if rows[r].Rate > 0 {
-			tails[r] = expUp(a.tailLogUp(&of[r], rows[r]))
+			tails[r] = a.tailUp(&of[r], &rows[r])
 		}
 	})
 	return a, tails, err
@@ -89,7 +89,7 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 		return fmt.Errorf("%d rows for %d", len(p.Rows), len(of))
 	}
 	fits := func(what string, r int, row Row, planes int) error {
-		if !(row.Rate >= 0 && row.Rate <= math.MaxFloat64) || row.Rate > 0 && len(row.Planes) != planes {
+		if !(row.Rate >= 0 && row.Rate <= math.MaxFloat64) || row.Rate > 0 && len(row.Planes) != planes*max(1, len(row.Squares)) {
 			return fmt.Errorf("%s %d has the rate %v and %d planes for %d neurons", what, r, row.Rate, len(row.Planes), planes)
 		}
 		return nil
@@ -105,6 +105,9 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 				if err := fits("statement", i, row, planes); err != nil {
 					return err
 				}
+				if len(row.Squares)+len(row.Upto) > 0 {
+					return fmt.Errorf("statement %d has %d parts: they are of rows", i, len(row.Squares))
+				}
 			}
 			stated = stated[statements*n:]
 		}
@@ -117,6 +120,9 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 		if err := fits("row", r, row, planes); err != nil {
 			return err
 		}
+		if err := row.fitParts(planes); err != nil {
+			return fmt.Errorf("row %d: %w", r, err)
+		}
 		if row.Budget != 0 && len(row.Shares) == 0 {
 			return fmt.Errorf("row %d has the budget %v for differences, and no shares of them", r, row.Budget)
 		}
@@ -124,36 +130,37 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 	return nil
 }
 
-// tailLogUp bounds the logarithm of E exp(-h row) on the statements, less what the row varies by (52).
-func (a *around) tailLogUp(row *property.Row, by Row) float64 {
+// tailLogUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, where the variance of its
+// own noise is that of a part, on the statements ((52) and (52a)).
+func (a *around) tailLogUp(row *property.Row, by *part) float64 {
 	last := &a.layers[len(a.layers)-1]
 	n, out := last.Inputs(), last.Outputs()
-	h := by.Rate
-	square := arith.Exactly(h).Square().Hi
+	h, square := by.rate, arith.Exactly(by.square)
 	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
-	var constant, power, own arith.Sum // the row's constant, -h times it and more, and the variance of biases
+	var constant, power, own arith.Sum // the row's constant, -h times it and more, and what the variance of biases adds
 	constant.Plus(row.D)
 	for o := range out {
 		constant.Add(arith.LeastProduct(row.CLo[o], row.CHi[o], last.Bias.Mean[o], last.Bias.Mean[o]))
-		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
+		own.Plus(square.Times(coefficient(o).Square().Times(variance(&last.Bias, o))).Hi)
 	}
 	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
-	power.Plus(arith.Up(square*own.Hi()) / 2)
+	power.Plus(own.Hi())
+	power.Plus(by.heightUp())
 	e := exponent{make([]float64, n), make([]float64, n)}
 	for j := range n {
 		var mean, v, size arith.Sum
 		for o := range out {
 			at := j*out + o
 			mean.Plus(coefficient(o).Times(arith.Exactly(last.Weight.Mean[at])).Lo)
-			v.Plus(coefficient(o).Square().Times(variance(&last.Weight, at)).Hi)
+			v.Plus(square.Times(coefficient(o).Square().Times(variance(&last.Weight, at))).Hi)
 			size.Plus(arith.Up(coefficient(o).Size() * sizeUp(last, at)))
 		}
-		e.al[j], e.b[j] = arith.Down(h*mean.Lo()), arith.Up(square*v.Hi())
+		e.al[j], e.b[j] = arith.Down(h*mean.Lo()), 2*v.Hi()
 		if a.reach != nil {
 			power.Add(h, arith.Up(size.Hi()*a.reach[j]))
 		}
 	}
-	e, more := a.below(len(a.neurons)-1, e, by.Planes, fine)
+	e, more := a.below(len(a.neurons)-1, e, by.planes, fine)
 	power.Plus(more)
 	return arith.Up(power.Hi() + a.firstUp(e))
 }

@@ -18,9 +18,9 @@ func valueUp(al, b, mean, v float64) float64 {
 	}
 	sd, root := variance.Sqrt(), room.Sqrt()
 	far := m.Square().Over(variance).Negated().Hi / 2
-	closed, closedAt := part(m.Over(sd), 0, far)
+	closed, closedAt := portion(m.Over(sd), 0, far)
 	y := m.Minus(slope.Times(variance)).Over(sd.Times(root))
-	open, openAt := part(y.Negated(), powerUp(al, b, mean, v), far)
+	open, openAt := portion(y.Negated(), powerUp(al, b, mean, v), far)
 	open = arith.Exactly(open).Over(root).Hi
 	top := max(closedAt, openAt)
 	sum := arith.Up(arith.Up(closed*expUp(closedAt-top)) + arith.Up(open*expUp(openAt-top)))
@@ -37,9 +37,9 @@ func powerUp(al, b, mean, v float64) float64 {
 	return square.Times(m.Square()).Minus(cross).Minus(cross).Plus(slope.Square().Times(variance)).Over(arith.Exactly(1).Minus(square.Times(variance))).Hi / 2
 }
 
-// part is Q(z) for the least z, times e^near: a factor and the power of e that goes with it, which is near for the
+// portion is Q(z) for the least z, times e^near: a factor and the power of e that goes with it, which is near for the
 // tail itself, and far where that stands for e^near phi(z), up to 1/sqrt(2 pi), and the factor is Mills' ratio.
-func part(z arith.Interval, near, far float64) (factor, power float64) {
+func portion(z arith.Interval, near, far float64) (factor, power float64) {
 	if z.Lo >= centre {
 		return arith.Up(millsUp(z.Lo) * density0), far
 	}

@@ -55,8 +55,8 @@ func hazardApprox(x float64) float64 {
 	return x + 1/(x+2/(x+3/(x+4/(x+5/x))))
 }
 
-// outline is what the search makes of an exponent: about the logarithm of its moment, the planes, and in the
-// first layer the means of z and z^2 under it.
+// outline is what the search makes of an exponent: about the logarithm of its moment, the planes, and the means
+// of the outputs z of its layer, and of z^2, under it.
 type outline struct {
 	log           float64
 	planes        [][]slopes
@@ -111,6 +111,7 @@ func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 		}
 		if log < best.log {
 			best.log, best.planes = log, by
+			best.first, best.second = tiltsApprox(al, b, mean[k], variance[k])
 		}
 		share := 0.5
 		if round == 0 {
@@ -346,28 +347,6 @@ func leastApprox(start float64, f func(h float64) float64, enough float64) (h, l
 		}
 	}
 	return h, least
-}
-
-// nothing is the logarithm of a tail that is not worth lowering.
-const nothing = -30
-
-// rowApprox looks for the rate and the planes of a row: about the logarithm of its tail, too.
-func (p *point) rowApprox(row *head) (log, h float64, planes [][]slopes) {
-	mean, variance := row.momentsApprox(p.meansApprox())
-	if !(mean > 0 && variance > 0) {
-		return math.Inf(1), 0, nil
-	}
-	loss, log := p.lossUp(row), math.Inf(1)
-	h, _ = leastApprox(mean/variance/2, func(h float64) float64 {
-		al, b := row.exponent(h)
-		o := p.outlineApprox(len(p.hidden)-1, al, b, rounds)
-		tail := -h*row.c + h*h*row.sb/2 + h*loss + o.log
-		if tail < log {
-			log, planes = tail, o.planes
-		}
-		return tail
-	}, nothing)
-	return log, h, planes
 }
 
 // momentsApprox are about the mean and the variance of the row.

@@ -80,10 +80,11 @@ func squares(lo, hi []float64) (down, up []float64) {
 }
 
 // head is a row of the property on the outputs z of the last hidden layer: it is at least
-// sum a_j z_j + c + noise, with independent normal noise of variance at most sum s_j z_j^2 + sb, given z.
+// sum a_j z_j + c + noise, with independent normal noise of variance at most sum s_j z_j^2 + sb, given z, and
+// at least the same of sLo_j and sbLo.
 type head struct {
-	a, s  []float64
-	c, sb float64
+	a, s, sLo   []float64
+	c, sb, sbLo float64
 	// reach_j is above which the magnitude of coefficient j is in no wide draw.
 	reach []float64
 }
@@ -106,9 +107,17 @@ func (c *chain) head(row *property.Row) *head {
 		}
 		return s.Hi()
 	}
+	fewest := func(square func(o int) float64) float64 {
+		var s arith.Sum
+		for o := range l.out {
+			s.Add(arith.Of(row.CLo[o], row.CHi[o]).Square().Lo, square(o))
+		}
+		return max(0, s.Lo())
+	}
 	for j := range l.in {
 		h.a = append(h.a, least(func(o int) float64 { return l.mean[j*l.out+o] }, 0))
 		h.s = append(h.s, most(func(o int) float64 { return l.squareHi[j*l.out+o] }))
+		h.sLo = append(h.sLo, fewest(func(o int) float64 { return l.squareLo[j*l.out+o] }))
 		var reach arith.Sum
 		for o := range l.out {
 			reach.Add(max(math.Abs(row.CLo[o]), math.Abs(row.CHi[o])), l.reach(j, o))
@@ -116,6 +125,7 @@ func (c *chain) head(row *property.Row) *head {
 		h.reach = append(h.reach, reach.Hi())
 	}
 	h.c, h.sb = least(func(o int) float64 { return l.bias[o] }, row.D), most(func(o int) float64 { return l.biasHi[o] })
+	h.sbLo = fewest(func(o int) float64 { return l.biasLo[o] })
 	return h
 }
 

@@ -32,6 +32,9 @@ const (
 	mostRadius = 0x1p-30
 	// mostRows is how many rows a safe set may have.
 	mostRows = 256
+	// doubtful is by how much the tail of a row in parts may exceed what the search made of it: what planes prove
+	// badly is bounded without parts.
+	doubtful = 1.5
 )
 
 // Certify bounds each task whose boxes are points, or nearly so. Others are left at 0.
@@ -96,11 +99,12 @@ type found struct {
 
 // guess is what the search makes of a row.
 type guess struct {
-	row    int
-	head   *head
-	log    float64 // about that of its tail
-	rate   float64
-	planes [][]slopes
+	row   int
+	head  *head
+	log   float64 // about that of its tail
+	rate  float64
+	parts []part
+	plain [][]slopes // the planes of the one part that there is without parts
 }
 
 // boxed bounds the probability that the network leaves S in a box; nil where nothing is shown.
@@ -134,10 +138,24 @@ func (p *point) prove(ctx context.Context, guesses []guess, rows []claim.Chernof
 	tails := make([]float64, len(guesses))
 	err := fault.OnCores(ctx, len(guesses), func(i int) {
 		g := &guesses[i]
-		tails[i] = measure.ExpUp(p.tailUp(g.head, g.rate, g.planes))
-		rows[g.row] = rowOf(g.rate, g.planes, len(p.hidden)-1)
+		if tails[i] = p.partsUp(g, g.parts); tails[i] > doubtful*math.Exp(g.log) && len(g.parts) > 1 {
+			one := []part{*whole(g.rate, g.plain)}
+			if tail := p.partsUp(g, one); tail < tails[i] {
+				tails[i], g.parts = tail, one
+			}
+		}
+		rows[g.row] = rowOfParts(g.rate, g.parts, len(p.hidden)-1)
 	})
 	return tails, err
+}
+
+// partsUp bounds the tail of a row: the sum over its parts.
+func (p *point) partsUp(g *guess, parts []part) float64 {
+	tail := 0.0
+	for _, of := range parts {
+		tail = arith.Up(tail + measure.ExpUp(p.tailUp(g.head, g.rate, &of)))
+	}
+	return tail
 }
 
 // looked looks at the rows of all alternatives, and chooses one, and a tau. There is none where no alternative
@@ -200,7 +218,7 @@ func (p *point) guesses(ctx context.Context, heads []*head) ([]guess, error) {
 	of := make([]guess, len(heads))
 	err := fault.OnCores(ctx, len(heads), func(r int) {
 		of[r] = guess{row: r, head: heads[r]}
-		of[r].log, of[r].rate, of[r].planes = p.rowApprox(heads[r])
+		p.rowApprox(&of[r])
 	})
 	return of, err
 }

@@ -224,13 +224,13 @@ func TestMoments(t *testing.T) {
 		row := p.head(&task.S.Rows[0])
 		_, variance := row.momentsApprox(p.meansApprox())
 		h := 0.7 / math.Sqrt(variance)
-		al, b := row.exponent(h)
+		al, b := row.exponent(h, h*h/2)
 		o := p.outlineApprox(1, al, b, rounds)
 		if o.planes == nil {
 			continue // a moment that is infinite
 		}
 		up, sum, square := p.momentUp(1, al, b, o.planes, fine), 0.0, 0.0
-		if got, want := p.tailUp(row, h, o.planes), up-h*row.c+h*h*row.sb/2; math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+		if got, want := p.tailUp(row, h, whole(h, o.planes)), up-h*row.c+h*h*row.sb/2; math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
 			t.Errorf("case %d: a tail of e^%v, (52) is e^%v", i, got, want)
 		}
 		second, z := &post.Layers[1], make([]float64, post.Layers[0].Outputs())
@@ -285,7 +285,7 @@ func TestAlternatives(t *testing.T) {
 	for _, alone := range [][]int{{0}, {1}} {
 		one := task.S
 		one.Any = [][]int{alone}
-		if of, _, _ := newChain(post).safeUp(t.Context(), box, &one, 1); !(of < up-0.002) {
+		if of, _, _ := newChain(post).safeUp(t.Context(), box, &one, 1); !(of < up-0.0005) {
 			t.Errorf("%v of both alternatives, %v of %v", up, of, alone)
 		}
 	}
@@ -335,9 +335,9 @@ func TestNearlyPoint(t *testing.T) {
 		by[1] = append(by[1], slopes{})
 	}
 	const rate = 0.25
-	wide := p.tailUp(row, rate, by)
+	wide := p.tailUp(row, rate, whole(rate, by))
 	p.vary = nil
-	if point := p.tailUp(row, rate, by); !(math.Abs(wide-point-rate*loss) < 0.01*rate*loss) {
+	if point := p.tailUp(row, rate, whole(rate, by)); !(math.Abs(wide-point-rate*loss) < 0.01*rate*loss) {
 		t.Errorf("a tail of %v over a box, of %v at its middle, where rows vary by %v", wide, point, loss)
 	}
 }

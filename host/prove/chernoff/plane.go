@@ -145,17 +145,15 @@ func (s relu) alongMeans() bool { return s.al <= 0 && s.b >= 0 }
 
 func (s relu) corner(mean, v, down float64) corner {
 	c := corner{high: arith.Up(measure.ReLUMomentUp(s.al, s.b, mean, v) + down), down: down}
-	if c.open[0] = arith.Inf; s.b >= 0 {
-		c.open[0] = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
-	}
+	c.open[0] = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
 	return c
 }
 
 // openUp bounds the height within a cell by (51c): the moment is Q(mean/s), which is largest where the mean is least,
-// and that of W, which is convex, times Phi(y).
+// and that of W, which is convex for b >= 0 and else bends by sagUp, times Phi(y).
 func (s relu) openUp(c *cell) float64 {
 	open, down := c.most(func(at *corner) float64 { return at.open[0] }), c.most(func(at *corner) float64 { return at.down })
-	if !(open < arith.Inf) {
+	if open = arith.Up(open + s.sagUp(c)); !(open < arith.Inf) {
 		return arith.Inf
 	}
 	v := c.varHi
@@ -172,7 +170,11 @@ func (s relu) openUp(c *cell) float64 {
 	room := func(v float64) float64 { return v * (1 - float64(s.b*v)) }
 	y := num / math.Sqrt(min(room(c.varLo), room(c.varHi))*(1-0x1p-40))
 	if num < 0 {
-		y = num / math.Sqrt(c.varHi*(1-float64(s.b*c.varLo))*(1+0x1p-40))
+		most := c.varLo // of 1 - b v
+		if s.b < 0 {
+			most = c.varHi
+		}
+		y = num / math.Sqrt(c.varHi*(1-float64(s.b*most))*(1+0x1p-40))
 	}
 	if s.b*c.varHi > 1-0x1p-10 { // the roundings above are of D
 		y = arith.Inf
@@ -181,6 +183,17 @@ func (s relu) openUp(c *cell) float64 {
 	top := max(open, down)
 	sum := arith.Up(arith.Up(share*measure.ExpUp(arith.Up(open-top))) + arith.Up(closed*measure.ExpUp(arith.Up(down-top))))
 	return arith.Up(top + measure.LogUp(sum))
+}
+
+// sagUp bounds by how much the moment of W exceeds its corners within a cell (51f).
+func (s relu) sagUp(c *cell) float64 {
+	if s.b >= 0 {
+		return 0
+	}
+	mean, v := arith.SumUp(c.meanHi, -c.meanLo), arith.SumUp(c.varHi, -c.varLo)
+	slope := max(math.Abs(s.b*c.meanLo-s.al), math.Abs(s.b*c.meanHi-s.al)) * (1 + 0x1p-50)
+	slope += (math.Abs(s.b)*max(-c.meanLo, c.meanHi) + math.Abs(s.al)) * 0x1p-50 // what cancels was rounded
+	return arith.Up(arith.Up(-s.b*arith.Up(arith.Up(mean*mean)+arith.Up(arith.Up(slope*slope)*arith.Up(v*v)))) / 8)
 }
 
 // momentUp bounds (51) over a neuron of which the mean and the variance are known up to rounding.

@@ -163,15 +163,16 @@ func pick(a, lo, hi float64) float64 {
 	return lo
 }
 
-// tailUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, on the events,
-// by the rate h and planes (52).
-func (p *point) tailUp(row *head, h float64, planes [][]slopes) float64 {
-	al, b := row.exponent(h)
+// tailUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box and the variance of
+// the last layer's noise is in that of a part, on the events, by the rate h and planes (52a).
+func (p *point) tailUp(row *head, h float64, of *part) float64 {
+	al, b := row.exponent(h, of.square)
 	var s arith.Sum
 	s.Add(-h, row.c)
-	s.Plus(arith.Up(arith.Up(h*h)*row.sb) / 2)
+	s.Add(of.square, pick(of.square, row.sbLo, row.sb))
 	s.Plus(arith.ProductUp(h, p.lossUp(row)))
-	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, planes, fine))
+	s.Plus(of.heightUp(h))
+	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, of.planes, fine))
 }
 
 // fine is how near the planes of rows are proved.
@@ -186,12 +187,11 @@ func (p *point) lossUp(row *head) float64 {
 	return s.Hi()
 }
 
-// exponent is that of exp(-h row), given z: -al_j z_j + b_j z_j^2/2.
-func (r *head) exponent(h float64) (al, b []float64) {
+// exponent is that of -h times the row's mean, given z, and square times its variance: -al_j z_j + b_j z_j^2/2.
+func (r *head) exponent(h, square float64) (al, b []float64) {
 	al, b = make([]float64, len(r.a)), make([]float64, len(r.a))
-	square := arith.Up(h * h)
 	for j := range al {
-		al[j], b[j] = arith.ProductDown(h, r.a[j]), arith.ProductUp(square, r.s[j])
+		al[j], b[j] = arith.ProductDown(h, r.a[j]), arith.ProductUp(2*square, pick(square, r.sLo[j], r.s[j]))
 	}
 	return al, b
 }

@@ -110,7 +110,8 @@ func (p *point) quickApprox(heads []*head, any [][]int, rates []float64, least f
 	of, outputs := make([]guess, len(heads)), p.meansApprox()
 	for r, row := range heads {
 		of[r] = guess{row: r, head: row}
-		of[r].log, of[r].rate, of[r].planes = p.quickRowApprox(row, outputs, rates[r])
+		of[r].log, of[r].rate, of[r].plain = p.quickRowApprox(row, outputs, rates[r])
+		of[r].parts = []part{*whole(of[r].rate, of[r].plain)}
 		rates[r] = of[r].rate
 	}
 	for _, all := range any {
@@ -131,13 +132,11 @@ func (p *point) quickApprox(heads []*head, any [][]int, rates []float64, least f
 func (p *point) quickRowApprox(row *head, outputs outline, rate float64) (log, h float64, planes [][]slopes) {
 	log = math.Inf(1)
 	try := func(at float64) bool {
-		al, b := row.exponent(at)
-		o := p.outlineApprox(len(p.hidden)-1, al, b, quickRounds)
-		tail := -at*row.c + at*at*row.sb/2 + at*p.lossUp(row) + o.log
-		if !(tail < log) { // NaN, too
+		t, _ := p.momentApprox(row, at, arith.Up(at*at)/2, p.lossUp(row), quickRounds)
+		if !(t.log < log) { // NaN, too
 			return false
 		}
-		log, h, planes = tail, at, o.planes
+		log, h, planes = t.log, at, t.planes
 		return true
 	}
 	if rate > 0 && try(rate) {

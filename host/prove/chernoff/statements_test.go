@@ -125,12 +125,12 @@ func TestDeepPlanes(t *testing.T) {
 			row := c.head(&task.S.Rows[0])
 			_, variance := row.momentsApprox(p.meansApprox())
 			h := 0.4 / math.Sqrt(variance)
-			al, b := row.exponent(h)
+			al, b := row.exponent(h, h*h/2)
 			o := p.outlineApprox(len(c.hidden)-1, al, b, rounds)
 			if o.planes == nil {
 				t.Fatal("no planes")
 			}
-			logs[i] = p.tailUp(row, h, o.planes)
+			logs[i] = p.tailUp(row, h, whole(h, o.planes))
 		}
 		// Rects of the last hidden layer rest on other statements, so that planes differ a little.
 		if math.Abs(logs[0]-logs[1]) > 0.05*(1+math.Abs(logs[0])) {

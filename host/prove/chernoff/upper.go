@@ -81,7 +81,7 @@ func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, 
 	var guesses []guess
 	for _, r := range chosen {
 		g := guess{row: r, head: heads[r]}
-		if g.log, g.rate, g.planes = p.rowApprox(g.head); g.planes == nil {
+		if p.rowApprox(&g); g.parts == nil {
 			return 1, nil, nil
 		}
 		guesses = append(guesses, g)

@@ -17,12 +17,16 @@ type ChernoffProof struct {
 // all hidden layers below it but the first, in the order of neurons: by mean and by variance, two little-endian
 // float32 each. On a box of some width, Budget is what the row's difference from the middle may fail with,
 // and Shares has a byte for each hidden neuron, in their order: the part of a difference that goes through it,
-// in 128ths.
+// in 128ths. A row at a point that was bounded part by part, by the variance of the last layer's noise, has Squares,
+// for each part by what its variance is multiplied in the exponent, and Upto, up to which variance each is but the
+// last; its slopes are those of one part after the other.
 type ChernoffRow struct {
-	Rate   float64 `json:"rate"`
-	Slopes []byte  `json:"slopes,omitempty"`
-	Budget float64 `json:"budget,omitempty"`
-	Shares []byte  `json:"shares,omitempty"`
+	Rate    float64   `json:"rate"`
+	Slopes  []byte    `json:"slopes,omitempty"`
+	Budget  float64   `json:"budget,omitempty"`
+	Shares  []byte    `json:"shares,omitempty"`
+	Squares []float64 `json:"squares,omitempty"`
+	Upto    []float64 `json:"upto,omitempty"`
 }
 
 // AddSlopes appends the slopes of a neuron, which must be float32.

@@ -135,7 +135,7 @@ var Table = []Field{
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open`, `rows` and `trees`"},
 	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T, or each cell where T was cut, the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
-		"each with `rate` and `slopes`, on a box of some width with `budget` and `shares`, and with three and more hidden layers `statements`, each with a rate and slopes"},
+		"each with `rate` and `slopes`, on a box of some width with `budget` and `shares`, at a point where parts of the last layer's noise pay with `squares` and `upto`, and with three and more hidden layers `statements`, each with a rate and slopes"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
