@@ -1,0 +1,64 @@
+package chernoff
+
+import (
+	"math"
+	"slices"
+)
+
+// The search with activations other than ReLU. No bound rests on anything here.
+
+const (
+	// nodes are how many places quadrature looks at, from -nodesTo deviations from the mean on to nodesTo.
+	nodes, nodesTo = 31, 9.0
+)
+
+// tiltApprox is about one neuron of the layer, by quadrature where it has no ReLU.
+func (l *layer) tiltApprox(al, b, mean, v float64) tilt {
+	if l.relu {
+		return tiltApprox(al, b, mean, v)
+	}
+	if v <= 0 {
+		z := l.act.Approx(mean)
+		return tilt{log: -al*z + b*z*z/2, first: z, second: z * z}
+	}
+	var powers, values [nodes]float64
+	s, most := math.Sqrt(v), math.Inf(-1)
+	for i := range powers {
+		x := nodesTo * (2*float64(i)/(nodes-1) - 1)
+		z := l.act.Approx(mean + s*x)
+		powers[i], values[i] = -al*z+b*z*z/2-x*x/2, z
+		most = max(most, powers[i])
+	}
+	if at := powers[:]; math.IsNaN(most) || most == at[0] || most == at[nodes-1] {
+		return tilt{log: math.Inf(1)} // it is infinite, or next to that
+	}
+	var t tilt
+	sum, first, second := 0.0, 0.0, 0.0
+	for i, power := range powers {
+		x, w := nodesTo*(2*float64(i)/(nodes-1)-1), math.Exp(power-most)
+		sum, first, second = sum+w, first+w*x, second+w*x*x
+		t.first, t.second = t.first+w*values[i], t.second+w*values[i]*values[i]
+	}
+	const step = 2 * nodesTo / (nodes - 1)
+	t.log, t.first, t.second = most+math.Log(sum*step/math.Sqrt(2*math.Pi)), t.first/sum, t.second/sum
+	t.byMean = first / sum / s
+	t.byVar = (second/sum - 1) / (2 * v)
+	return t
+}
+
+// mostApprox is about the largest output of a neuron whose pre-activation has its mean in r.
+func (l *layer) mostApprox(r rect) float64 {
+	if l.relu {
+		return max(0, r.meanHi)
+	}
+	return max(math.Abs(l.act.Approx(r.meanLo)), math.Abs(l.act.Approx(r.meanHi)))
+}
+
+// timesApprox is about h times numbers.
+func timesApprox(h float64, list []float64) []float64 {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] *= h
+	}
+	return list
+}
