@@ -95,14 +95,17 @@ const (
 	widest = 7
 	// bendShare is how much of a moment's room 1 - b v the bend of a piece may take.
 	bendShare = 0.5
+	// leastRoom is the least room where cells are chosen.
+	leastRoom = 0.05
 )
 
 // smoothCurve cuts the line where pieces are more than tol above the function.
 func smoothCurve(act network.Activation, al arith.Interval, b float64, r rect, tol float64) *curve {
 	f := &bent{act: act, al: al, b: b, most: bendShare / max(r.varHi, 0x1p-1000)}
-	sd := math.Sqrt(max(r.varHi, 0))
-	reach := (widest + al.Size()*sd) * sd
-	f.from, f.to = r.meanLo-reach, r.meanHi+reach
+	f.sd = math.Sqrt(max(r.varHi, 0x1p-1000))
+	room := max(1-b*r.varHi, leastRoom) // where (52) tilts the law to is (m - al v)/room, at most
+	mode := (max(math.Abs(r.meanLo), math.Abs(r.meanHi))*max(0, 1-room) + al.Size()*f.sd*f.sd) / room
+	f.from, f.to = r.meanLo-mode-widest*f.sd/math.Sqrt(room), r.meanHi+mode+widest*f.sd/math.Sqrt(room)
 	s := &curve{}
 	left, right := -float64(farEnd), float64(farEnd)
 	if least, most := act.BendWithin(0, arith.Inf); least == 0 && most == 0 {
@@ -131,6 +134,7 @@ type bent struct {
 	al       arith.Interval
 	b, most  float64 // most is how much a piece may bend
 	from, to float64 // where tol counts
+	sd       float64
 }
 
 // place is t with s(t), and g(t) from above.
@@ -154,18 +158,19 @@ func (f *bent) of(z arith.Interval) float64 {
 func (f *bent) cut(pieces []measure.Piece, x, y place, tol float64) []measure.Piece {
 	least, most := f.bends(x, y)
 	c := min(least, f.most)
-	if c > 0 && c < leastBend {
-		c = 0
+	if math.Abs(c) < leastBend { // halves are normal numbers
+		c = leastBend * math.Floor(c/leastBend)
 	}
+	beyond := max(0, f.from-y.t, x.t-f.to) / f.sd // what is there counts little
 	width := arith.SumUp(y.t, -x.t)
-	if off := (most - c) * width * width / 8; off > tol && y.t > f.from && x.t < f.to && len(pieces) < 8*mostPieces {
+	if off := (most - c) * width * width / 8; off > tol+beyond+beyond*beyond/4 && len(pieces) < 8*mostPieces {
 		if mid := arith.Middle(x.t, y.t); x.t < mid && mid < y.t {
 			at := f.at(mid)
 			return f.cut(f.cut(pieces, x, at, tol), at, y, tol)
 		}
 	}
 	lift := 0.0
-	if c < 0 { // a line above the arc
+	if c < 0 && f.b >= 0 { // a line above the arc, as (51e) is for pieces that bend up
 		lift, c = arith.Up(arith.Up(width*width)*-c)/8, 0
 	}
 	// p + q t + c t^2/2 is at or above g at both ends.

@@ -8,8 +8,9 @@ import (
 // The search with activations other than ReLU. No bound rests on anything here.
 
 const (
-	// nodes are how many places quadrature looks at, from -nodesTo deviations from the mean on to nodesTo.
-	nodes, nodesTo = 31, 9.0
+	// nodes are how many places quadrature looks at, from -nodesTo deviations from a middle on to nodesTo; the middle
+	// is the mean, and moves mostMoved times where most is further out.
+	nodes, nodesTo, mostMoved = 31, 9.0, 20
 )
 
 // tiltApprox is about one neuron of the layer, by quadrature where it has no ReLU.
@@ -21,21 +22,29 @@ func (l *layer) tiltApprox(al, b, mean, v float64) tilt {
 		z := l.act.Approx(mean)
 		return tilt{log: -al*z + b*z*z/2, first: z, second: z * z}
 	}
-	var powers, values [nodes]float64
-	s, most := math.Sqrt(v), math.Inf(-1)
-	for i := range powers {
-		x := nodesTo * (2*float64(i)/(nodes-1) - 1)
-		z := l.act.Approx(mean + s*x)
-		powers[i], values[i] = -al*z+b*z*z/2-x*x/2, z
-		most = max(most, powers[i])
-	}
-	if at := powers[:]; math.IsNaN(most) || most == at[0] || most == at[nodes-1] {
-		return tilt{log: math.Inf(1)} // it is infinite, or next to that
+	var powers, values, places [nodes]float64
+	s, most, middle, moved := math.Sqrt(v), math.Inf(-1), 0.0, 0
+	for ; ; moved++ {
+		most = math.Inf(-1)
+		for i := range powers {
+			x := middle + nodesTo*(2*float64(i)/(nodes-1)-1)
+			z := l.act.Approx(mean + s*x)
+			powers[i], values[i], places[i] = -al*z+b*z*z/2-x*x/2, z, x
+			most = max(most, powers[i])
+		}
+		if math.IsNaN(most) || moved > mostMoved {
+			return tilt{log: math.Inf(1)} // it is infinite, or next to that
+		}
+		at := places[slices.Index(powers[:], most)]
+		if math.Abs(at-middle) <= nodesTo/3 {
+			break
+		}
+		middle = at
 	}
 	var t tilt
 	sum, first, second := 0.0, 0.0, 0.0
 	for i, power := range powers {
-		x, w := nodesTo*(2*float64(i)/(nodes-1)-1), math.Exp(power-most)
+		x, w := places[i], math.Exp(power-most)
 		sum, first, second = sum+w, first+w*x, second+w*x*x
 		t.first, t.second = t.first+w*values[i], t.second+w*values[i]*values[i]
 	}

@@ -112,7 +112,7 @@ func (p *point) momentUp(k int, al []arith.Interval, b []float64, planes [][]slo
 		l, by := p.hidden[k], planes[k]
 		var s arith.Sum
 		for o, r := range p.rects[k] {
-			height := r.above(l.surface(al[o], b[o], r, pieceShare*tol), by[o], tol/float64(l.out))
+			height := r.above(l.surface(al[o], b[o], r, pieceTol(tol)), by[o], tol/float64(l.out))
 			if height == arith.Inf {
 				return arith.Inf
 			}
@@ -123,7 +123,7 @@ func (p *point) momentUp(k int, al []arith.Interval, b []float64, planes [][]slo
 		total = arith.Up(total + s.Hi())
 		al, b = l.below(by)
 	}
-	return arith.Up(total + p.firstUp(al, b, pieceShare*tol))
+	return arith.Up(total + p.firstUp(al, b, pieceTol(tol)))
 }
 
 // firstUp is momentUp of the first hidden layer, whose means and variances are known.
@@ -174,9 +174,12 @@ func (p *point) tailUp(row *head, h float64, planes [][]slopes) float64 {
 	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, planes, fine))
 }
 
-// fine is how near the planes of rows are proved, and pieceShare how much further off pieces may be somewhere: on
-// average they are off by a third or less.
-const fine, pieceShare = 0.01, 3
+// fine is how near the planes of rows are proved.
+const fine = 0.01
+
+// pieceTol is how far pieces may be above a function somewhere, in all neurons of a layer together, where planes are
+// proved to tol: on average they are by a third of that, or less.
+func pieceTol(tol float64) float64 { return min(3*tol, 0.15) }
 
 // lossUp bounds how far the row falls below what it is at the point, anywhere in the box.
 func (p *point) lossUp(row *head) float64 {
