@@ -7,6 +7,9 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/lab/testkit/networktest"
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -47,5 +50,31 @@ func TestStretches(t *testing.T) {
 		if wide := 0.03 * (math.Abs(al) + math.Abs(b)) * (math.Sqrt(v) + v); got < about-tol/10-wide || got > about+tol+wide {
 			t.Errorf("case %d, %v, al %v, b %v, %v: %v, about %v, %d", i, a, al, b, n, got, about, len(f.parts))
 		}
+	}
+}
+
+// TestNegative: of outputs below 0 a row has the largest of its coefficients; and boxes of some width are for ReLU alone.
+func TestNegative(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(53, 8)), network.Activation{Kind: network.Tanh}, 0.001, 1, 1, 1)
+	for k, mean := range []float64{-2, 1} {
+		post.Layers[k].Weight.Mean[0], post.Layers[k].Bias.Mean[0] = mean, 0
+	}
+	c, err := New(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := property.Box{Lo: []float64{1}, Hi: []float64{1}} // z is -0.96, and the row between 0.5 - 0.96 most and 0.5
+	fails := func(most float64, box property.Box, row Row) (float64, error) {
+		s := property.Safe{Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{most}, D: 0.5, DHi: 0.5}}, Any: [][]int{{0}}}
+		return c.FailUp(t.Context(), box, &s, 1e-6, &Proof{Rows: []Row{row}})
+	}
+	if fail, err := fails(1, at, Row{Rate: 4}); err != nil || fail < 1 {
+		t.Errorf("a row that is negative fails with %v, %v", fail, err)
+	}
+	if fail, err := fails(0.25, at, Row{Rate: 100}); err != nil || fail > 0.01 {
+		t.Errorf("a row that is positive fails with %v, %v", fail, err)
+	}
+	if fail, err := fails(0.25, property.Box{Lo: []float64{0.99}, Hi: []float64{1.01}}, Row{Rate: 100, Budget: 1e-9, Shares: []byte{64}}); err == nil {
+		t.Errorf("over a box it fails with %v", fail)
 	}
 }

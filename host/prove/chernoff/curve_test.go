@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/prove/measure"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -130,7 +132,8 @@ func TestCurveMoments(t *testing.T) {
 		if math.IsInf(about.log, 1) {
 			continue
 		}
-		if got := measure.PiecesMomentUp(s.pieces, mean, v); got > about.log+2e-3+0.02*al.Size()*math.Sqrt(v) || got < about.log-0.02-0.03*al.Size()*math.Sqrt(v) {
+		off := 0.04 * (al.Size()*math.Sqrt(v) + math.Abs(b)*v) // of quadrature, by kinks
+		if got := measure.PiecesMomentUp(s.pieces, mean, v); got > about.log+2e-3+off || got < about.log-0.02-off {
 			t.Errorf("case %d, %v, al %v, b %v at %v, %v: %v, by quadrature %v, %d pieces", i, a, al, b, mean, v, got, about.log, len(s.pieces))
 		}
 		by := slopes{about.byMean, about.byVar}
@@ -150,5 +153,35 @@ func TestCurveMoments(t *testing.T) {
 		if got > seen+0.1 {
 			t.Errorf("case %d, %v: %v above a plane, seen %v", i, a, got, seen)
 		}
+	}
+}
+
+// TestNegative: of outputs below 0 a row has the largest of its coefficients; and boxes of some width are for ReLU alone.
+func TestNegative(t *testing.T) {
+	post := provetest.Noisy(rand.New(rand.NewPCG(34, 23)), 0.001, false, 1, 1, 1)
+	post.Layers[0].Activation = network.Activation{Kind: network.Tanh}
+	for k, mean := range []float64{-2, 1} {
+		post.Layers[k].Weight.Mean[0], post.Layers[k].Bias.Mean[0] = mean, 0
+	}
+	x := []float64{1} // z is -0.96, and the row between 0.5 - 0.96 and 0.5
+	safe := property.Safe{Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{1}, D: 0.5, DHi: 0.5}}, Any: [][]int{{0}}}
+	task := property.Task{T: []property.Box{{Lo: x, Hi: x}}, Inner: []property.Box{{Lo: x, Hi: x}}, S: safe}
+	c := newChain(post)
+	p, err := c.newPoint(t.Context(), task.T[0], firstTau)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := p.tailUp(c.head(&safe.Rows[0]), 4, make([][]slopes, 1)); !(log > 0) {
+		t.Errorf("a row that is negative is so with e^%v", log)
+	}
+	task.S.Rows[0].CHi = []float64{0.25}
+	wide := task
+	wide.T = []property.Box{provetest.BoxAround(x, 0.01)}
+	results, err := Certify(t.Context(), engineOf(t, post), []property.Task{task, wide})
+	if err == nil {
+		err = Boxes(t.Context(), engineOf(t, post), 0, nil, results)
+	}
+	if err != nil || !(results[0].Lower() > 0.99) || results[1].Lower() > 0 {
+		t.Errorf("at a point %v, over a box %v, %v", results[0].Lower(), results[1].Lower(), err)
 	}
 }

@@ -3,6 +3,8 @@ package chernoff
 import (
 	"math"
 	"slices"
+
+	"psafe/host/arith"
 )
 
 // The search with activations other than ReLU. No bound rests on anything here.
@@ -21,6 +23,13 @@ func (l *layer) tiltApprox(al, b, mean, v float64) tilt {
 	if v <= 0 {
 		z := l.act.Approx(mean)
 		return tilt{log: -al*z + b*z*z/2, first: z, second: z * z}
+	}
+	if below, kinked := l.act.Kinked(); kinked {
+		t := kinkedCurve(below, arith.Exactly(al), b).tiltApprox(mean, v)
+		first := mean + v*t.byMean // of the pre-activation, and of its square
+		second := v*(2*v*t.byVar+1) + mean*(2*first-mean)
+		t.first, t.second = t.first+below*(first-t.first), t.second+below*below*(second-t.second)
+		return t
 	}
 	var powers, values, places [nodes]float64
 	s, most, middle, moved := math.Sqrt(v), math.Inf(-1), 0.0, 0
