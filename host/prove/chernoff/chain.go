@@ -14,6 +14,8 @@ import (
 const (
 	// mostWork is how many products the moment of a row may take above the first layer.
 	mostWork = 1 << 18
+	// pieceWork is how much more work a product is where neurons have pieces.
+	pieceWork = 16
 	// mostPlanes is how many planes the statements about neurons may have, which are in the record.
 	mostPlanes = 1 << 16
 )
@@ -32,13 +34,23 @@ func Fits(p *posterior.Posterior) error {
 			return errors.New("exact moments are for activations that are nowhere steeper than 1: use --method clbp")
 		}
 		if k > 0 {
-			work, planes, below = work+len(l.Weight.Mean), planes+events*l.Outputs()*below, below+l.Outputs()
+			each := 1
+			if !isReLU(l.Activation) || !isReLU(p.Layers[k-1].Activation) {
+				each = pieceWork
+			}
+			work, planes, below = work+each*len(l.Weight.Mean), planes+events*l.Outputs()*below, below+l.Outputs()
 		}
 	}
 	if work > mostWork || planes > mostPlanes {
 		return errors.New("exact moments would take too long for a network so large: use --method clbp")
 	}
 	return nil
+}
+
+// isReLU says that an activation is max(t, 0).
+func isReLU(a network.Activation) bool {
+	_, kinked := a.Kinked()
+	return kinked && a.DeadBelow()
 }
 
 // layer is a dense layer: numbers of weights are [in x out].
@@ -62,9 +74,7 @@ func newChain(p *posterior.Posterior) *chain {
 	c := &chain{}
 	for k := range p.Layers {
 		l := &p.Layers[k]
-		n := &layer{in: l.Inputs(), out: l.Outputs(), mean: l.Weight.Mean, sdHi: l.Weight.SdHi, bias: l.Bias.Mean, biasSdHi: l.Bias.SdHi, act: l.Activation}
-		_, kinked := l.Activation.Kinked()
-		n.relu = kinked && l.Activation.DeadBelow()
+		n := &layer{in: l.Inputs(), out: l.Outputs(), mean: l.Weight.Mean, sdHi: l.Weight.SdHi, bias: l.Bias.Mean, biasSdHi: l.Bias.SdHi, act: l.Activation, relu: isReLU(l.Activation)}
 		n.squareLo, n.squareHi = squares(l.Weight.SdLo, l.Weight.SdHi)
 		n.biasLo, n.biasHi = squares(l.Bias.SdLo, l.Bias.SdHi)
 		if k == len(p.Layers)-1 {
