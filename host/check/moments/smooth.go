@@ -141,7 +141,14 @@ func certainUp(a network.Activation, al arith.Interval, b float64, t arith.Inter
 
 // momentApprox is about the moment, by a sum over deviations from the mean.
 func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
-	const ends, steps, moves = 8, 32, 20
+	const steps, moves = 32, 20
+	if _, kinked := a.Kinked(); kinked { // two stretches, exactly
+		return stretches(a, arith.Exactly(al), b, bounds{arith.Exactly(mean), arith.Exactly(v)}, arith.Inf).valueUp(mean, v)
+	}
+	ends := 8 / math.Sqrt(max(1-max(b, 0)*v, 1.0/16))
+	if b*v >= 1 && a.SizeUp(math.Inf(1)) == math.Inf(1) {
+		return math.Inf(1)
+	}
 	middle, powers := 0.0, [steps + 1]float64{}
 	for range moves {
 		top := math.Inf(-1)
@@ -151,7 +158,7 @@ func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
 			powers[i] = b*z*z/2 - al*z - x*x/2
 			top = max(top, powers[i])
 		}
-		if at := ends * (2*float64(slices.Index(powers[:], top))/steps - 1); math.Abs(at) > ends/4 {
+		if at := ends * (2*float64(slices.Index(powers[:], top))/steps - 1); math.Abs(at) > ends/4 && !math.IsNaN(top) {
 			middle += at // what matters is further out
 			continue
 		}

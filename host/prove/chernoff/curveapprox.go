@@ -31,6 +31,9 @@ func (l *layer) tiltApprox(al, b, mean, v float64) tilt {
 		t.first, t.second = t.first+below*(first-t.first), t.second+below*below*(second-t.second)
 		return t
 	}
+	if b*v >= 1 && math.IsInf(l.act.SizeUp(math.Inf(1)), 1) {
+		return tilt{log: math.Inf(1)}
+	}
 	var powers, values, places [nodes]float64
 	s, most, middle, moved := math.Sqrt(v), math.Inf(-1), 0.0, 0
 	for ; ; moved++ {
