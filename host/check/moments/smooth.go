@@ -141,13 +141,16 @@ func certainUp(a network.Activation, al arith.Interval, b float64, t arith.Inter
 
 // momentApprox is about the moment, by a sum over deviations from the mean.
 func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
-	const steps, moves = 32, 20
+	const steps, moves = 64, 20
 	if _, kinked := a.Kinked(); kinked { // two stretches, exactly
 		return stretches(a, arith.Exactly(al), b, bounds{arith.Exactly(mean), arith.Exactly(v)}, arith.Inf).valueUp(mean, v)
 	}
-	ends := 8 / math.Sqrt(max(1-max(b, 0)*v, 1.0/16))
-	if b*v >= 1 && a.SizeUp(math.Inf(1)) == math.Inf(1) {
-		return math.Inf(1)
+	ends := 8.0
+	if a.SizeUp(math.Inf(1)) == math.Inf(1) {
+		if b*v >= 1 {
+			return math.Inf(1)
+		}
+		ends /= math.Sqrt(max(1-max(b, 0)*v, 1.0/16))
 	}
 	middle, powers := 0.0, [steps + 1]float64{}
 	for range moves {
