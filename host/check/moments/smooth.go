@@ -141,7 +141,7 @@ func certainUp(a network.Activation, al arith.Interval, b float64, t arith.Inter
 
 // momentApprox is about the moment, by a sum over deviations from the mean.
 func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
-	const steps, moves = 64, 20
+	const steps, moves, wide = 64, 20, 40
 	if _, kinked := a.Kinked(); kinked { // two stretches, exactly
 		return stretches(a, arith.Exactly(al), b, bounds{arith.Exactly(mean), arith.Exactly(v)}, arith.Inf).valueUp(mean, v)
 	}
@@ -152,13 +152,20 @@ func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
 		}
 		ends /= math.Sqrt(max(1-max(b, 0)*v, 1.0/16))
 	}
+	power := func(x float64) float64 {
+		z := a.Approx(mean + math.Sqrt(v)*x)
+		return b*z*z/2 - al*z - x*x/2
+	}
 	middle, powers := 0.0, [steps + 1]float64{}
+	for x := -float64(wide); x <= wide; x += 2 { // there may be two modes
+		if power(x) > power(middle) {
+			middle = x
+		}
+	}
 	for range moves {
 		top := math.Inf(-1)
 		for i := range powers {
-			x := middle + ends*(2*float64(i)/steps-1)
-			z := a.Approx(mean + math.Sqrt(v)*x)
-			powers[i] = b*z*z/2 - al*z - x*x/2
+			powers[i] = power(middle + ends*(2*float64(i)/steps-1))
 			top = max(top, powers[i])
 		}
 		if at := ends * (2*float64(slices.Index(powers[:], top))/steps - 1); math.Abs(at) > ends/4 && !math.IsNaN(top) {

@@ -101,6 +101,8 @@ func TestCurves(t *testing.T) {
 					x = 40 * r.NormFloat64()
 				}
 				x = []float64{x, math.Nextafter(x, -50), math.Nextafter(x, 50), x + 1e-3*r.NormFloat64()}[j]
+			} else if j < 6 { // beyond all
+				x = math.Copysign(farEnd+20*r.Float64(), float64(j)-4.5)
 			}
 			got, _ := s.atExactly(x).Float64() // what is off by a rounding is looked at by itself
 			z := exactly(a, x)

@@ -13,6 +13,8 @@ const (
 	// nodes are how many places quadrature looks at, from -nodesTo deviations from a middle on to nodesTo; the middle
 	// is the mean, and moves mostMoved times where most is further out.
 	nodes, nodesTo, mostMoved = 31, 9.0, 20
+	// widely are how many deviations are between places where a mode is looked for.
+	widely = 2.5
 )
 
 // tiltApprox is about one neuron of the layer, by quadrature where it has no ReLU.
@@ -36,6 +38,13 @@ func (l *layer) tiltApprox(al, b, mean, v float64) tilt {
 	}
 	var powers, values, places [nodes]float64
 	s, most, middle, moved := math.Sqrt(v), math.Inf(-1), 0.0, 0
+	for i := range powers { // there may be two modes
+		x := widely * (float64(i) - (nodes-1)/2)
+		z := l.act.Approx(mean + s*x)
+		if power := -al*z + b*z*z/2 - x*x/2; power > most {
+			most, middle = power, x
+		}
+	}
 	for ; ; moved++ {
 		most = math.Inf(-1)
 		for i := range powers {
