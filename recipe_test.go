@@ -35,6 +35,7 @@ var doubleFacts = []string{
 	"deadBelow: yes,",
 	"kinked: no,",
 	"below: func(Activation) float64 { return 0 },",
+	"bend: straight,",
 	"lipschitz: 2,",
 	"growth: 2,",
 	"bound: inf,",

@@ -13,8 +13,10 @@ import (
 	"psafe/host/bound"
 	"psafe/host/check/moments"
 	"psafe/host/job/certify"
+	"psafe/host/lab/testkit/networktest"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
@@ -171,6 +173,9 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 	cases := testscale.Cases(t, 150)
 	for i := range cases {
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.3, 1}[i%3], 1, 7, 6, 2)
+		if i%3 == 1 {
+			otherActivations(rng, post)
+		}
 		for k := i % 2; k < 2; k++ {
 			clear(post.Layers[k].Weight.SdLo)
 			clear(post.Layers[k].Weight.SdHi)
@@ -207,6 +212,14 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 	}
 }
 
+// otherActivations gives each hidden layer any.
+func otherActivations(rng *rand.Rand, post *posterior.Posterior) {
+	all := networktest.Activations(0.1, 1)
+	for k := range post.Layers[:len(post.Layers)-1] {
+		post.Layers[k].Activation = all[rng.IntN(len(all))]
+	}
+}
+
 // momentsOf is what check makes of what certify has proved.
 func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proof {
 	t.Helper()
@@ -233,6 +246,9 @@ func TestDeepMoments(t *testing.T) {
 	for i := range cases {
 		sizes := [][]int{{2, 5, 4, 3, 2}, {2, 4, 3, 3, 3, 2}}[i%2]
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.6}[i/2%2], sizes...)
+		if i%3 == 1 {
+			otherActivations(rng, post)
+		}
 		if i%5 == 0 {
 			clear(post.Layers[2].Weight.SdLo)
 			clear(post.Layers[2].Weight.SdHi)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
@@ -73,8 +74,8 @@ func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Ro
 	if err := c.fitBox(rows); err != nil {
 		return nil, nil, err
 	}
-	if len(c.layers) > 3 {
-		return nil, nil, errors.New("differences over a box are for networks with one or two hidden layers")
+	if len(c.layers) > 3 || slices.ContainsFunc(c.layers[:len(c.layers)-1], func(l posterior.Layer) bool { return !plain(l.Activation) }) {
+		return nil, nil, errors.New("differences over a box are for networks with one or two hidden layers of ReLU")
 	}
 	m, err := c.moving(ctx, box, tau)
 	if err != nil {

@@ -37,11 +37,14 @@ const (
 	far = 38.6
 	// fine and rough are how near planes of rows and of statements are proved, in all neurons of a layer together.
 	fine, rough = 0.004, 0.2
+	// pieceShare is how much further above a function its stretches may be somewhere than planes are above it, up to
+	// mostPiece, in all neurons of a layer together.
+	pieceShare, mostPiece = 2.5, 0.05
 	// statements are those about a neuron above the first hidden layer: two bounds of its mean, two of its variance.
 	statements = 4
 )
 
-// Chain is a network with hidden layers of ReLU neurons.
+// Chain is a network with hidden layers.
 type Chain struct{ layers []posterior.Layer }
 
 // New says what is not so in a posterior.
@@ -57,8 +60,8 @@ func New(p *posterior.Posterior) (*Chain, error) {
 	}
 	weights, planes, below := 0, 0, 0
 	for k, l := range p.Layers[:len(p.Layers)-1] {
-		if _, kinked := l.Activation.Kinked(); !kinked || !l.Activation.DeadBelow() {
-			return nil, fmt.Errorf("exact moments are of ReLU, layer %d has %v", k, l.Activation)
+		if !served(l.Activation) {
+			return nil, fmt.Errorf("exact moments of %v, which layer %d has, are not known", l.Activation, k)
 		}
 		if k > 0 {
 			weights, planes, below = weights+len(l.Weight.Mean), planes+statements*l.Outputs()*below, below+l.Outputs()
@@ -69,6 +72,9 @@ func New(p *posterior.Posterior) (*Chain, error) {
 	}
 	return &Chain{p.Layers}, nil
 }
+
+// pieceTol is how far stretches may be above a function where planes are proved to tol.
+func pieceTol(tol float64) float64 { return min(pieceShare*tol, mostPiece) }
 
 // around is what is known of all points of a box.
 type around struct {
@@ -167,34 +173,48 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 	return list
 }
 
-// exponent is sum -al_j z_j + b_j z_j^2/2.
-type exponent struct{ al, b []float64 }
+// exponent is sum -al_j z_j + b_j z_j^2/2, for any al_j from al to alHi.
+type exponent struct{ al, alHi, b []float64 }
+
+// newExponent has n terms.
+func newExponent(n int) exponent {
+	return exponent{make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+// of are the factors of term j.
+func (e exponent) of(j int) (al arith.Interval, b float64) {
+	return arith.Of(e.al[j], e.alHi[j]), e.b[j]
+}
 
 // zero says that it is 0, surely.
 func (e exponent) zero() bool {
 	some := func(x float64) bool { return x != 0 }
-	return !slices.ContainsFunc(e.al, some) && !slices.ContainsFunc(e.b, some)
+	return !slices.ContainsFunc(e.al, some) && !slices.ContainsFunc(e.alHi, some) && !slices.ContainsFunc(e.b, some)
 }
 
 // times is h times it, or more.
 func (e exponent) times(h float64) exponent {
-	s := exponent{make([]float64, len(e.al)), make([]float64, len(e.b))}
+	s := newExponent(len(e.al))
 	for j := range s.al {
-		s.al[j], s.b[j] = arith.Down(h*e.al[j]), arith.Up(h*e.b[j])
+		s.al[j], s.alHi[j], s.b[j] = arith.Down(h*e.al[j]), arith.Up(h*e.alHi[j]), arith.Up(h*e.b[j])
 	}
 	return s
 }
 
 // firstUp bounds the logarithm of the moment of the first hidden layer's outputs.
-func (a *around) firstUp(e exponent) float64 {
+func (a *around) firstUp(e exponent, tol float64) float64 {
 	var s arith.Sum
+	act := a.layers[0].Activation
 	for j, n := range a.neurons[0] {
-		if e.al[j] == 0 && e.b[j] == 0 {
+		al, b := e.of(j)
+		if al == (arith.Interval{}) && b == 0 {
 			continue
 		}
-		u := n.certainUp(e.al[j], e.b[j])
+		u := 0.0
 		if n.variance.Hi > 0 {
-			u = n.heightUp(relu{e.al[j], e.b[j]}, Plane{}, arith.Inf)
+			u = n.heightUp(moment(act, al, b, n, tol/float64(len(e.b))), Plane{}, arith.Inf)
+		} else {
+			u = certainUp(act, al, b, n.mean)
 		}
 		if !(u < arith.Inf) {
 			return arith.Inf
@@ -209,7 +229,12 @@ func (a *around) firstApprox(e exponent) float64 {
 	sum := 0.0
 	for j, n := range a.neurons[0] {
 		if n.variance.Hi == 0 {
-			sum += n.certainUp(e.al[j], e.b[j])
+			al, b := e.of(j)
+			sum += certainUp(a.layers[0].Activation, al, b, n.mean)
+			continue
+		}
+		if act := a.layers[0].Activation; !plain(act) {
+			sum += momentApprox(act, e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
 			continue
 		}
 		sum += valueUp(e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
@@ -224,12 +249,13 @@ func (a *around) stated(k, i int, tau float64, rows []Row) bounds {
 	n, out := l.Inputs(), l.Outputs()
 	var of [statements]exponent // the mean, minus the mean, the variance, minus the variance
 	for s := range of {
-		of[s] = exponent{make([]float64, n), make([]float64, n)}
+		of[s] = newExponent(n)
 	}
 	for j := range n {
 		at := j*out + i
 		v := variance(&l.Weight, at)
 		of[0].al[j], of[1].al[j] = -l.Weight.Mean[at], l.Weight.Mean[at]
+		of[0].alHi[j], of[1].alHi[j] = of[0].al[j], of[1].al[j]
 		of[2].b[j], of[3].b[j] = 2*v.Hi, -2*v.Lo
 	}
 	var up [statements]float64
@@ -258,7 +284,7 @@ func (a *around) shownUp(k int, e exponent, tau float64, row Row) float64 {
 		return arith.Inf
 	}
 	e, power := a.below(k, e.times(row.Rate), row.Planes, rough)
-	up := arith.Up(arith.Up(power+a.firstUp(e)) + logUp(1/tau*(1+0x1p-50)))
+	up := arith.Up(arith.Up(power+a.firstUp(e, pieceTol(rough))) + logUp(1/tau*(1+0x1p-50)))
 	return arith.Exactly(up).Over(arith.Exactly(row.Rate)).Hi
 }
 
@@ -268,6 +294,9 @@ func (a *around) quantileUp(e exponent, tau float64) float64 {
 	size := 0.0
 	for j, n := range a.neurons[0] {
 		m, v := max(0, n.mean.Hi), n.variance.Hi
+		if !plain(a.layers[0].Activation) {
+			m = n.mean.Size()
+		}
 		size += e.al[j]*e.al[j]*(v+n.mean.Radius()) + e.b[j]*e.b[j]*v*(m*m+v)
 	}
 	log := logUp(1 / tau * (1 + 0x1p-50))
@@ -278,7 +307,7 @@ func (a *around) quantileUp(e exponent, tau float64) float64 {
 	if size > 0 {
 		h = leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
 	}
-	return arith.Exactly(arith.Up(a.firstUp(e.times(h)) + log)).Over(arith.Exactly(h)).Hi
+	return arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough)) + log)).Over(arith.Exactly(h)).Hi
 }
 
 // leastAt is about where a function of h > 0 that falls and then grows, and is infinite from somewhere on, is least:

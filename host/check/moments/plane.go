@@ -190,9 +190,3 @@ func tailOf(z float64) float64 {
 	}
 	return tailUp(z)
 }
-
-// certainUp is at least Lam(al, b; mean, 0) = -al z + b z^2/2, z = max(mean, 0).
-func (r bounds) certainUp(al, b float64) float64 {
-	z := arith.Of(max(0, r.mean.Lo), max(0, r.mean.Hi))
-	return arith.Exactly(-al).Times(z).Plus(arith.Exactly(b / 2).Times(z.Square())).Hi
-}

@@ -146,23 +146,25 @@ func (a *around) tailLogUp(row *property.Row, by *part) float64 {
 	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
 	power.Plus(own.Hi())
 	power.Plus(by.heightUp())
-	e := exponent{make([]float64, n), make([]float64, n)}
+	e := newExponent(n)
 	for j := range n {
-		var mean, v, size arith.Sum
+		var mean, most, v, size arith.Sum
 		for o := range out {
 			at := j*out + o
-			mean.Plus(coefficient(o).Times(arith.Exactly(last.Weight.Mean[at])).Lo)
+			product := coefficient(o).Times(arith.Exactly(last.Weight.Mean[at]))
+			mean.Plus(product.Lo)
+			most.Plus(product.Hi)
 			v.Plus(square.Times(coefficient(o).Square().Times(variance(&last.Weight, at))).Hi)
 			size.Plus(arith.Up(coefficient(o).Size() * sizeUp(last, at)))
 		}
-		e.al[j], e.b[j] = arith.Down(h*mean.Lo()), 2*v.Hi()
+		e.al[j], e.alHi[j], e.b[j] = arith.Down(h*mean.Lo()), arith.Up(h*most.Hi()), 2*v.Hi()
 		if a.reach != nil {
 			power.Add(h, arith.Up(size.Hi()*a.reach[j]))
 		}
 	}
 	e, more := a.below(len(a.neurons)-1, e, by.planes, fine)
 	power.Plus(more)
-	return arith.Up(power.Hi() + a.firstUp(e))
+	return arith.Up(power.Hi() + a.firstUp(e, pieceTol(fine)))
 }
 
 // below replaces the moments of hidden layers from k on down to the second by planes above them, each given the layer
@@ -175,11 +177,12 @@ func (a *around) below(k int, e exponent, planes []Plane, tol float64) (exponent
 		these := planes[len(planes)-out:]
 		planes = planes[:len(planes)-out]
 		for i, p := range these {
-			s.Plus(a.neurons[k][i].heightUp(relu{e.al[i], e.b[i]}, p, tol/float64(out)))
+			al, b := e.of(i)
+			s.Plus(a.neurons[k][i].heightUp(moment(l.Activation, al, b, a.neurons[k][i], pieceTol(tol)/float64(out)), p, tol/float64(out)))
 			s.Add(p.Mean, l.Bias.Mean[i])
 			s.Plus(arith.Exactly(p.Variance).Times(variance(&l.Bias, i)).Hi)
 		}
-		lower := exponent{make([]float64, n), make([]float64, n)}
+		lower := newExponent(n)
 		for j := range n {
 			var mean, v arith.Sum
 			for i, p := range these {
@@ -187,7 +190,7 @@ func (a *around) below(k int, e exponent, planes []Plane, tol float64) (exponent
 				mean.Add(-p.Mean, l.Weight.Mean[at])
 				v.Add(p.Variance, weightEnd(l, at, p.Variance))
 			}
-			lower.al[j], lower.b[j] = mean.Lo(), 2*v.Hi()
+			lower.al[j], lower.alHi[j], lower.b[j] = mean.Lo(), mean.Hi(), 2*v.Hi()
 		}
 		e = lower
 	}

@@ -84,3 +84,45 @@ func eluUp(slope, t, sign float64) float64 {
 	}
 	return min(slope, above(slope*above(1-measure.ExpDown(t))))
 }
+
+// straight is the bend of two lines that meet at 0.
+func straight(Activation, float64, float64) (least, most float64) { return 0, 0 }
+
+// logistic encloses w = 1/(1 + exp(|t|)), which is at most 1/2, for t in an interval on one side of 0.
+func logistic(lo, hi float64) (least, most float64) {
+	near, far := min(math.Abs(lo), math.Abs(hi)), max(math.Abs(lo), math.Abs(hi))
+	return max(0, -sigmoidUp(-far, -1)), min(0.5, sigmoidUp(-near, 1))
+}
+
+// few is more than what a few roundings of numbers that are not small change a product by.
+const few = 1 + 0x1p-48
+
+// bendSoftplus: s” = w (1 - w), which rises with w.
+func bendSoftplus(_ Activation, lo, hi float64) (least, most float64) {
+	wLo, wHi := logistic(lo, hi)
+	return max(0, below(wLo*(1-wLo)/few)), above(wHi * (1 - wHi) * few)
+}
+
+// bendSigmoid: s” = -+w (1 - w)(1 - 2w) for t >= 0 and t <= 0.
+func bendSigmoid(_ Activation, lo, hi float64) (least, most float64) {
+	wLo, wHi := logistic(lo, hi)
+	least, most = max(0, below(wLo*(1-wLo)*(1-2*wHi)/few)), above(wHi*(1-wHi)*(1-2*wLo)*few)
+	if lo >= 0 {
+		return -most, -least
+	}
+	return least, most
+}
+
+// bendTanh: tanh t = 2 sigmoid(2t) - 1.
+func bendTanh(a Activation, lo, hi float64) (least, most float64) {
+	least, most = bendSigmoid(a, 2*lo, 2*hi)
+	return 8 * least, 8 * most
+}
+
+// bendELU: s” = slope exp(t) for t < 0.
+func bendELU(a Activation, lo, hi float64) (least, most float64) {
+	if lo >= 0 {
+		return 0, 0
+	}
+	return max(0, below(a.Slope*measure.ExpDown(lo)/few)), above(a.Slope * measure.ExpUp(hi) * few)
+}

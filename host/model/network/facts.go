@@ -33,6 +33,9 @@ type facts struct {
 	// of those that have one, or 0.
 	kinked answer
 	below  func(a Activation) float64
+	// bend encloses s'' on [lo, hi], which does not have 0 inside it and may be infinite: s'
+	// is there, and continuous, on both sides of 0. It is 0 for what is made of two lines.
+	bend func(a Activation, lo, hi float64) (least, most float64)
 	// lipschitz: |s(t) - s(r)| <= lipschitz |t - r|.
 	lipschitz float64
 	// growth, offset and bound: |s(t)| <= growth |t| + offset and |s(t)| <= bound for all t;
@@ -61,6 +64,7 @@ var table = [Kinds]facts{
 		monotone:   yes,
 		nonNeg:     no, deadBelow: no,
 		kinked: yes, below: func(Activation) float64 { return 1 },
+		bend:      straight,
 		lipschitz: 1, growth: 1, bound: inf,
 	},
 	ReLU: {
@@ -76,6 +80,7 @@ var table = [Kinds]facts{
 		monotone: yes,
 		nonNeg:   yes, deadBelow: yes,
 		kinked: yes, below: func(Activation) float64 { return 0 },
+		bend:      straight,
 		lipschitz: 1, growth: 1, bound: inf,
 	},
 	LeakyReLU: {
@@ -96,6 +101,7 @@ var table = [Kinds]facts{
 		monotone: yes,
 		nonNeg:   no, deadBelow: no,
 		kinked: yes, below: func(a Activation) float64 { return a.Slope },
+		bend:      straight,
 		lipschitz: 1, growth: 1, bound: inf,
 	},
 	Tanh: {
@@ -106,6 +112,7 @@ var table = [Kinds]facts{
 		monotone:   yes,
 		nonNeg:     no, deadBelow: no,
 		kinked: no, below: func(Activation) float64 { return 0 },
+		bend:      bendTanh,
 		lipschitz: 1, growth: 1, bound: 1,
 	},
 	Sigmoid: {
@@ -116,6 +123,7 @@ var table = [Kinds]facts{
 		monotone:   yes,
 		nonNeg:     yes, deadBelow: no,
 		kinked: no, below: func(Activation) float64 { return 0 },
+		bend:      bendSigmoid,
 		lipschitz: 0.25, growth: inf, bound: 1,
 	},
 	Softplus: {
@@ -126,6 +134,7 @@ var table = [Kinds]facts{
 		monotone:   yes,
 		deadBelow:  no, nonNeg: yes,
 		kinked: no, below: func(Activation) float64 { return 0 },
+		bend:      bendSoftplus,
 		lipschitz: 1, growth: 1, offset: 0.6931471805599454, bound: inf, // ln 2 = 0.693147180559945309...
 	},
 	ELU: {
@@ -146,6 +155,7 @@ var table = [Kinds]facts{
 		monotone: yes,
 		nonNeg:   no, deadBelow: no,
 		kinked: no, below: func(a Activation) float64 { return a.Slope },
+		bend:      bendELU,
 		lipschitz: 1, growth: 1, bound: inf,
 	},
 }
@@ -166,7 +176,7 @@ func (f *facts) missing() string {
 	}{
 		{"word", f.word != ""}, {"slope", f.slope != unsaid}, {"value", f.value != nil}, {"derivative", f.derivative != nil},
 		{"up", f.up != nil}, {"monotone", f.monotone == yes}, {"nonNeg", f.nonNeg != unsaid}, {"deadBelow", f.deadBelow != unsaid}, {"kinked", f.kinked != unsaid},
-		{"below", f.below != nil}, {"lipschitz", f.lipschitz > 0}, {"growth", f.growth > 0}, {"bound", f.bound > 0},
+		{"below", f.below != nil}, {"bend", f.bend != nil}, {"lipschitz", f.lipschitz > 0}, {"growth", f.growth > 0}, {"bound", f.bound > 0},
 	} {
 		if !fact.said {
 			return fact.name
@@ -195,6 +205,16 @@ func (a Activation) DeadBelow() bool { return a.facts().deadBelow == yes }
 func (a Activation) Kinked() (below float64, kinked bool) {
 	f := a.facts()
 	return f.below(a), f.kinked == yes
+}
+
+// BendWithin encloses the second derivative s” on [lo, hi], with 0 <= lo or hi <= 0; -Inf and
+// +Inf are ends, too. On each side of 0, s' is continuous.
+func (a Activation) BendWithin(lo, hi float64) (least, most float64) {
+	f := a.facts()
+	if !(lo <= hi && (lo >= 0 || hi <= 0)) {
+		return -inf, inf
+	}
+	return f.bend(a, lo, hi)
 }
 
 // Lipschitz is a constant L with |s(t) - s(r)| <= L |t - r|.

@@ -102,7 +102,7 @@ func TestMissingFacts(t *testing.T) {
 		},
 		up:       func(_ Activation, t, sign float64) float64 { return sign * 2 * max(t, 0) },
 		monotone: yes, nonNeg: yes, deadBelow: yes, kinked: no, below: func(Activation) float64 { return 0 },
-		lipschitz: 2, growth: 2, bound: inf,
+		bend: straight, lipschitz: 2, growth: 2, bound: inf,
 	}
 	if missing := double.missing(); missing != "" {
 		t.Fatalf("a complete entry lacks %q", missing)
@@ -112,7 +112,7 @@ func TestMissingFacts(t *testing.T) {
 		"value": func(f *facts) { f.value = nil }, "derivative": func(f *facts) { f.derivative = nil },
 		"up": func(f *facts) { f.up = nil }, "monotone": func(f *facts) { f.monotone = no }, "nonNeg": func(f *facts) { f.nonNeg = unsaid },
 		"deadBelow": func(f *facts) { f.deadBelow = unsaid }, "kinked": func(f *facts) { f.kinked = unsaid },
-		"below": func(f *facts) { f.below = nil }, "lipschitz": func(f *facts) { f.lipschitz = 0 },
+		"below": func(f *facts) { f.below = nil }, "bend": func(f *facts) { f.bend = nil }, "lipschitz": func(f *facts) { f.lipschitz = 0 },
 		"growth": func(f *facts) { f.growth = 0 }, "bound": func(f *facts) { f.bound = 0 },
 	} {
 		f := double
@@ -131,7 +131,7 @@ func TestUnknownKind(t *testing.T) {
 		}
 		for name, ask := range map[string]func(){
 			"NonNeg": func() { a.NonNeg() }, "DeadBelow": func() { a.DeadBelow() }, "Kinked": func() { a.Kinked() },
-			"Lipschitz": func() { a.Lipschitz() }, "SizeUp": func() { a.SizeUp(1) }, "ValueUp": func() { a.ValueUp(1) },
+			"Lipschitz": func() { a.Lipschitz() }, "SizeUp": func() { a.SizeUp(1) }, "BendWithin": func() { a.BendWithin(1, 2) }, "ValueUp": func() { a.ValueUp(1) },
 			"ValueDown": func() { a.ValueDown(1) }, "Approx": func() { a.Approx(1) }, "DerivativeApprox": func() { a.DerivativeApprox(1, 1) },
 		} {
 			func() {
@@ -173,6 +173,42 @@ func TestSizeUp(t *testing.T) {
 	for _, size := range []float64{0, 0.1, 1e300} {
 		if got := (Activation{Kind: Sigmoid}).SizeUp(size); got != 1 {
 			t.Errorf("sigmoid takes norm %v to %v", size, got)
+		}
+	}
+}
+
+// TestBend: second derivatives by differences are within what is said of intervals, which is near them where these
+// are short.
+func TestBend(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, a := range someActivations() {
+		for range 2000 {
+			lo := 8 * r.Float64()
+			hi := lo + math.Exp(2*r.NormFloat64()-2)
+			if r.IntN(8) == 0 {
+				hi = inf
+			}
+			if r.IntN(2) == 0 {
+				lo, hi = -hi, -lo
+			}
+			least, most := a.BendWithin(lo, hi)
+			const h = 1e-4
+			x := max(lo, -20) + 2*h + (min(hi, 20)-max(lo, -20)-4*h)*r.Float64()
+			if x-h < lo || x+h > hi {
+				continue
+			}
+			bend := (a.Approx(x+h) - 2*a.Approx(x) + a.Approx(x-h)) / (h * h)
+			if bend < least-1e-6 || bend > most+1e-6 {
+				t.Fatalf("%v bends by %v at %v, within [%v, %v] by [%v, %v]", a, bend, x, lo, hi, least, most)
+			}
+			if most-least > 6*(hi-lo) {
+				t.Fatalf("%v bends by [%v, %v] within [%v, %v]", a, least, most, lo, hi)
+			}
+		}
+		for _, wrong := range [][2]float64{{-1, 1}, {2, 1}, {math.NaN(), 1}} {
+			if least, most := a.BendWithin(wrong[0], wrong[1]); least != -inf || most != inf {
+				t.Errorf("%v within %v: [%v, %v]", a, wrong, least, most)
+			}
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // moment, the means of z and of z^2, and the derivatives by mean and variance.
 type tilt struct{ log, first, second, byMean, byVar float64 }
 
-// tiltApprox is about one neuron.
+// tiltApprox is about one neuron with ReLU.
 func tiltApprox(al, b, mean, v float64) tilt {
 	if v <= 0 {
 		z := max(mean, 0)
@@ -76,12 +76,12 @@ func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 	if k == 0 {
 		o := outline{planes: make([][]slopes, len(p.hidden)), first: make([]float64, len(al)), second: make([]float64, len(al))}
 		for j, r := range p.rects[0] {
-			t := tiltApprox(al[j], b[j], r.meanLo, r.varLo)
+			t := p.hidden[0].tiltApprox(al[j], b[j], r.meanLo, r.varLo)
 			o.log, o.first[j], o.second[j] = o.log+t.log, t.first, t.second
 		}
 		return o
 	}
-	top := newSketches(p.rects[k], al, b)
+	top := p.hidden[k].newSketches(p.rects[k], al, b)
 	mean, variance := make([][]float64, k+1), make([][]float64, k+1)
 	for l := 1; l <= k; l++ {
 		for _, r := range p.rects[l] {
@@ -95,7 +95,7 @@ func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 		als[k], bs[k] = al, b
 		for l := k; l > 0; l-- {
 			if l < k {
-				sketches = newSketches(p.rects[l], als[l], bs[l])
+				sketches = p.hidden[l].newSketches(p.rects[l], als[l], bs[l])
 			}
 			if sketches == nil {
 				return best
@@ -111,7 +111,7 @@ func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 		}
 		if log < best.log {
 			best.log, best.planes = log, by
-			best.first, best.second = tiltsApprox(al, b, mean[k], variance[k])
+			best.first, best.second = p.hidden[k].tiltsApprox(al, b, mean[k], variance[k])
 		}
 		share := 0.5
 		if round == 0 {
@@ -121,7 +121,7 @@ func (p *point) outlineApprox(k int, al, b []float64, rounds int) outline {
 		for l := 1; l <= k; l++ {
 			p.hidden[l].nearApprox(p.rects[l], share, first, second, mean[l], variance[l])
 			if l < k {
-				first, second = tiltsApprox(als[l], bs[l], mean[l], variance[l])
+				first, second = p.hidden[l].tiltsApprox(als[l], bs[l], mean[l], variance[l])
 			}
 		}
 	}
@@ -155,10 +155,10 @@ func (l *layer) nearApprox(rects []rect, share float64, first, second, mean, var
 }
 
 // tiltsApprox are about the means of the outputs of tilted neurons, and of their squares.
-func tiltsApprox(al, b, mean, variance []float64) (first, second []float64) {
+func (l *layer) tiltsApprox(al, b, mean, variance []float64) (first, second []float64) {
 	first, second = make([]float64, len(al)), make([]float64, len(al))
 	for o := range al {
-		t := tiltApprox(al[o], b[o], mean[o], variance[o])
+		t := l.tiltApprox(al[o], b[o], mean[o], variance[o])
 		first[o], second[o] = t.first, t.second
 	}
 	return first, second
@@ -184,10 +184,10 @@ type sketch struct {
 }
 
 // newSketches are those of a layer; nil where Lam of a neuron is infinite.
-func newSketches(rects []rect, al, b []float64) []*sketch {
+func (l *layer) newSketches(rects []rect, al, b []float64) []*sketch {
 	sketches := make([]*sketch, len(rects))
 	for o, r := range rects {
-		if sketches[o] = newSketch(r, func(mean, v float64) tilt { return tiltApprox(al[o], b[o], mean, v) }); sketches[o] == nil {
+		if sketches[o] = newSketch(r, func(mean, v float64) tilt { return l.tiltApprox(al[o], b[o], mean, v) }); sketches[o] == nil {
 			return nil
 		}
 	}
@@ -286,7 +286,7 @@ func hullSlope(xs, ys []float64, x, y, slope float64) float64 {
 func (p *point) rateApprox(al, b []float64, log float64) float64 {
 	size := 0.0
 	for j, r := range p.rects[0] {
-		m, v := max(0, r.meanHi), r.varHi
+		m, v := p.hidden[0].mostApprox(r), r.varHi
 		size += al[j]*al[j]*v + b[j]*b[j]*v*(m*m+v)
 	}
 	if !(size > 0) {
@@ -295,7 +295,7 @@ func (p *point) rateApprox(al, b []float64, log float64) float64 {
 	h, _ := leastApprox(math.Sqrt(2*log/size), func(h float64) float64 {
 		sum := log
 		for j, r := range p.rects[0] {
-			sum += tiltApprox(h*al[j], h*b[j], r.meanLo, r.varLo).log
+			sum += p.hidden[0].tiltApprox(h*al[j], h*b[j], r.meanLo, r.varLo).log
 		}
 		return sum / h
 	}, math.Inf(-1))
@@ -374,7 +374,7 @@ func (p *point) meansApprox() (o outline) {
 					v += l.squareHi[at]*o.second[i] + l.mean[at]*l.mean[at]*(o.second[i]-o.first[i]*o.first[i])
 				}
 			}
-			t := tiltApprox(0, 0, mean, v)
+			t := l.tiltApprox(0, 0, mean, v)
 			next.first[j], next.second[j] = t.first, t.second
 		}
 		o = next

@@ -32,7 +32,7 @@ const (
 // seems to be no more is not looked for.
 func Boxes(ctx context.Context, e *engine.Engine, cells int, known []float64, results []*claim.Result) error {
 	c := newChain(e.Normal)
-	if len(c.hidden) > 2 { // differences are for one hidden layer or two
+	if len(c.hidden) > 2 || !c.relu() { // differences are for one hidden layer or two, with ReLU
 		return nil
 	}
 	if cells == 0 && e.Normal.Inputs() <= decide.FewInputs {
@@ -225,7 +225,7 @@ func (b *region) tailUp(g *boxGuess) float64 {
 	if last > 0 {
 		al, bend := b.hidden[1].below(g.planes[1])
 		for i, r := range b.rects[0] {
-			u := g.first(b, h, al[i], bend[i], i)
+			u := g.first(b, h, al[i].Lo, bend[i], i)
 			height := u.momentUp(r)
 			if !(height < arith.Inf) {
 				return arith.Inf

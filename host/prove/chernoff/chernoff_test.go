@@ -9,7 +9,6 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
@@ -72,6 +71,9 @@ func TestAgainstDraws(t *testing.T) {
 			radius = 0x1p-45
 		}
 		post, task := pointCase(r, radius, shapes[i%len(shapes)]...)
+		if i%3 == 1 {
+			others(r, post, &task)
+		}
 		e := engineOf(t, post)
 		results, err := Certify(t.Context(), e, []property.Task{task})
 		if err != nil {
@@ -225,7 +227,7 @@ func TestMoments(t *testing.T) {
 		_, variance := row.momentsApprox(p.meansApprox())
 		h := 0.7 / math.Sqrt(variance)
 		al, b := row.exponent(h, h*h/2)
-		o := p.outlineApprox(1, al, b, rounds)
+		o := p.outlineApprox(1, lows(al), b, rounds)
 		if o.planes == nil {
 			continue // a moment that is infinite
 		}
@@ -248,7 +250,7 @@ func TestMoments(t *testing.T) {
 				}
 				holds = holds && n.meanLo <= mean && mean <= n.meanHi && n.varLo <= v && v <= n.varHi
 				x := max(0, mean+math.Sqrt(v)*r.NormFloat64())
-				power += b[o]*x*x/2 - al[o]*x
+				power += b[o]*x*x/2 - al[o].Lo*x
 			}
 			if holds {
 				sum, square = sum+math.Exp(power), square+math.Exp(2*power)
@@ -398,9 +400,6 @@ func TestFits(t *testing.T) {
 		if Fits(provetest.Noisy(r, 0.1, false, sizes...)) == nil {
 			t.Errorf("%v fits", sizes)
 		}
-	}
-	if Fits(provetest.RandomNet(r, network.Tanh, 2, 4, 2)) == nil {
-		t.Error("tanh fits")
 	}
 	post, task := pointCase(r, 0.01, 2, 8, 8, 3)
 	results, err := Certify(t.Context(), engineOf(t, post), []property.Task{task})

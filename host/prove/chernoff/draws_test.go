@@ -27,7 +27,7 @@ func safeAt(r *rand.Rand, post *posterior.Posterior, x []float64, s *property.Sa
 					m, v = m+l.mean[j*l.out+o]*y, v+l.squareHi[j*l.out+o]*y*y
 				}
 				if next[o] = m + math.Sqrt(v)*r.NormFloat64(); k < len(layers.hidden) {
-					next[o] = max(0, next[o])
+					next[o] = l.act.Approx(next[o])
 				}
 			}
 			z = next
@@ -56,9 +56,12 @@ func TestManyDraws(t *testing.T) {
 		cases = 1000
 	}
 	shapes := [][]int{{2, 5, 5, 4, 2}, {3, 9, 2}, {1, 6, 6, 1}, {2, 4, 4, 3, 3, 2}, {2, 8, 5, 3}, {1, 4, 4, 3, 1}}
-	lower, upper := 0, 0
+	lower, upper := map[string]int{}, map[string]int{}
 	for i := range cases {
 		post, task := pointCase(r, 0, shapes[i%len(shapes)]...)
+		if i%2 == 1 {
+			others(r, post, &task)
+		}
 		x := task.T[0].Lo
 		if post.Outputs() == 1 { // a regression: between two values
 			y := post.LogitsApprox(x)[0]
@@ -88,10 +91,21 @@ func TestManyDraws(t *testing.T) {
 		if lo, hi := results[0].Lower(), results[0].Upper(); lo > most || hi < least {
 			t.Errorf("case %d, %v: P_safe is in [%v, %v], drawn [%v, %v]", i, shapes[i%len(shapes)], lo, hi, least, most)
 		}
-		lower += claimed(results[0].Lower() > 0.01)
-		upper += claimed(results[0].Proof.Upper != nil && results[0].Proof.Upper.Method == Method)
+		kind := post.Layers[0].Activation.Kind.String()
+		lower[kind] += claimed(results[0].Lower() > 0.01)
+		upper[kind] += claimed(results[0].Proof.Upper != nil && results[0].Proof.Upper.Method == Method)
 	}
-	t.Logf("%d cases, %d with a lower bound, %d with an upper one by moments", cases, lower, upper)
+	t.Logf("%d cases, with a lower bound %v, with an upper one by moments %v", cases, lower, upper)
+}
+
+// others gives hidden layers other activations than ReLU, and the task the class that the point has then.
+func others(r *rand.Rand, post *posterior.Posterior, task *property.Task) {
+	for k := range post.Layers[:len(post.Layers)-1] {
+		post.Layers[k].Activation = activations(r)
+	}
+	y := post.LogitsApprox(task.T[0].Lo)
+	task.Label = slices.Index(y, slices.Max(y))
+	task.S = property.ArgmaxIs(task.Label, len(y))
 }
 
 func claimed(is bool) int {

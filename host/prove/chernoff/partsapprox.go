@@ -61,7 +61,7 @@ type trial struct {
 // momentApprox is about the logarithm of E exp(-h mean + square variance) of a row.
 func (p *point) momentApprox(row *head, h, square, loss float64, rounds int) (trial, outline) {
 	al, b := row.exponent(h, square)
-	o := p.outlineApprox(len(p.hidden)-1, al, b, rounds)
+	o := p.outlineApprox(len(p.hidden)-1, lows(al), b, rounds)
 	return trial{square, -h*row.c + square*row.sb + h*loss + o.log, o.planes}, o
 }
 

@@ -106,13 +106,13 @@ func (l *layer) at(x []float64) []rect {
 // momentUp bounds log E exp(sum -al_j z_j + b_j z_j^2/2) for the outputs z of hidden layer k, on the
 // events of layers up to k, by the planes of layers from 1 to k (52). The planes' maxima are proved to
 // about tol together in each layer.
-func (p *point) momentUp(k int, al, b []float64, planes [][]slopes, tol float64) float64 {
+func (p *point) momentUp(k int, al []arith.Interval, b []float64, planes [][]slopes, tol float64) float64 {
 	total := 0.0
 	for ; k > 0; k-- { // down to the first
 		l, by := p.hidden[k], planes[k]
 		var s arith.Sum
 		for o, r := range p.rects[k] {
-			height := r.above(relu{al[o], b[o]}, by[o], tol/float64(l.out))
+			height := r.above(l.surface(al[o], b[o], r, pieceTol(tol)), by[o], tol/float64(l.out))
 			if height == arith.Inf {
 				return arith.Inf
 			}
@@ -123,14 +123,14 @@ func (p *point) momentUp(k int, al, b []float64, planes [][]slopes, tol float64)
 		total = arith.Up(total + s.Hi())
 		al, b = l.below(by)
 	}
-	return arith.Up(total + p.firstUp(al, b))
+	return arith.Up(total + p.firstUp(al, b, pieceTol(tol)))
 }
 
 // firstUp is momentUp of the first hidden layer, whose means and variances are known.
-func (p *point) firstUp(al, b []float64) float64 {
+func (p *point) firstUp(al []arith.Interval, b []float64, tol float64) float64 {
 	var s arith.Sum
 	for o, r := range p.rects[0] {
-		m := r.momentUp(al[o], b[o])
+		m := p.hidden[0].firstUp(al[o], b[o], r, tol)
 		if m == arith.Inf {
 			return arith.Inf
 		}
@@ -140,9 +140,9 @@ func (p *point) firstUp(al, b []float64) float64 {
 }
 
 // below is the exponent sum_o by_o.mean (mean of neuron o) + by_o.variance (its variance), biases apart,
-// as one of the layer's inputs z >= 0: -al z + b z^2/2 is at least that.
-func (l *layer) below(by []slopes) (al, b []float64) {
-	al, b = make([]float64, l.in), make([]float64, l.in)
+// as one of the layer's inputs z: -al z + b z^2/2 is at least that, for the worse al of an interval.
+func (l *layer) below(by []slopes) (al []arith.Interval, b []float64) {
+	al, b = make([]arith.Interval, l.in), make([]float64, l.in)
 	for j := range al {
 		var linear, square arith.Sum
 		for o, s := range by {
@@ -150,7 +150,7 @@ func (l *layer) below(by []slopes) (al, b []float64) {
 			linear = linear.With(-s.mean, l.mean[at])
 			square = square.With(s.variance, pick(s.variance, l.squareLo[at], l.squareHi[at]))
 		}
-		al[j], b[j] = linear.Lo(), 2*square.Hi()
+		al[j], b[j] = arith.Of(linear.Lo(), linear.Hi()), 2*square.Hi()
 	}
 	return al, b
 }
@@ -178,6 +178,10 @@ func (p *point) tailUp(row *head, h float64, of *part) float64 {
 // fine is how near the planes of rows are proved.
 const fine = 0.01
 
+// pieceTol is how far pieces may be above a function somewhere, in all neurons of a layer together, where planes are
+// proved to tol: on average they are by a third of that, or less.
+func pieceTol(tol float64) float64 { return min(3*tol, 0.15) }
+
 // lossUp bounds how far the row falls below what it is at the point, anywhere in the box.
 func (p *point) lossUp(row *head) float64 {
 	var s arith.Sum
@@ -188,10 +192,11 @@ func (p *point) lossUp(row *head) float64 {
 }
 
 // exponent is that of -h times the row's mean, given z, and square times its variance: -al_j z_j + b_j z_j^2/2.
-func (r *head) exponent(h, square float64) (al, b []float64) {
-	al, b = make([]float64, len(r.a)), make([]float64, len(r.a))
+func (r *head) exponent(h, square float64) (al []arith.Interval, b []float64) {
+	al, b = make([]arith.Interval, len(r.a)), make([]float64, len(r.a))
 	for j := range al {
-		al[j], b[j] = arith.ProductDown(h, r.a[j]), arith.ProductUp(2*square, pick(square, r.sLo[j], r.s[j]))
+		al[j] = arith.Of(arith.ProductDown(h, r.a[j]), arith.ProductUp(h, r.aHi[j]))
+		b[j] = arith.ProductUp(2*square, pick(square, r.sLo[j], r.s[j]))
 	}
 	return al, b
 }

@@ -18,10 +18,11 @@ func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
 	rects, rows := make([]rect, l.out), make([]claim.ChernoffRow, events*l.out)
 	log := measure.LogUp(arith.Up(1 / p.tau))
 	err := fault.OnCores(ctx, l.out, func(o int) {
-		al, b := make([]float64, l.in), make([]float64, l.in)
+		al, b := make([]arith.Interval, l.in), make([]float64, l.in)
 		ask := func(i int, of func(at int) (al, b float64)) (up float64) {
 			for j := range al {
-				al[j], b[j] = of(j*l.out + o)
+				exact, bend := of(j*l.out + o)
+				al[j], b[j] = arith.Exactly(exact), bend
 			}
 			up, rows[events*o+i] = p.quantileUp(k-1, al, b, log)
 			return up
@@ -49,16 +50,16 @@ func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
 
 // quantileUp is above which Y = sum -al_j z_j + b_j z_j^2/2, of the outputs z of hidden layer k, is only with probability
 // e^-log on the events of layers up to k: (log E e^(hY) + log)/h for the best rate h that is found, and how that was shown.
-func (p *point) quantileUp(k int, al, b []float64, log float64) (float64, claim.ChernoffRow) {
-	if !slices.ContainsFunc(al, notZero) && !slices.ContainsFunc(b, notZero) {
+func (p *point) quantileUp(k int, al []arith.Interval, b []float64, log float64) (float64, claim.ChernoffRow) {
+	if !slices.ContainsFunc(lows(al), notZero) && !slices.ContainsFunc(b, notZero) {
 		return 0, claim.ChernoffRow{} // Y is, surely
 	}
 	var h float64
 	var planes [][]slopes
 	if k > 0 {
-		h, planes = p.statedApprox(k, al, b, log)
+		h, planes = p.statedApprox(k, lows(al), b, log)
 	} else {
-		h = p.rateApprox(al, b, log)
+		h = p.rateApprox(lows(al), b, log)
 	}
 	if !(h > 0 && h <= math.MaxFloat64) || k > 0 && planes == nil {
 		return arith.Inf, claim.ChernoffRow{}
@@ -72,11 +73,20 @@ func notZero(x float64) bool { return x != 0 }
 // rough is how near the planes of statements are proved.
 const rough = 0.5
 
-// times is h times an exponent, or more where z >= 0.
-func times(h float64, al, b []float64) (hAl, hB []float64) {
-	hAl, hB = make([]float64, len(al)), make([]float64, len(b))
-	for j := range al {
-		hAl[j], hB[j] = arith.ProductDown(h, al[j]), arith.ProductUp(h, b[j])
+// lows are lower ends.
+func lows(list []arith.Interval) []float64 {
+	lo := make([]float64, len(list))
+	for i, x := range list {
+		lo[i] = x.Lo
+	}
+	return lo
+}
+
+// times is h times an exponent.
+func times(h float64, al []arith.Interval, b []float64) (hAl []arith.Interval, hB []float64) {
+	hAl, hB = make([]arith.Interval, len(al)), make([]float64, len(b))
+	for j, a := range al {
+		hAl[j], hB[j] = arith.Of(arith.ProductDown(h, a.Lo), arith.ProductUp(h, a.Hi)), arith.ProductUp(h, b[j])
 	}
 	return hAl, hB
 }
@@ -99,7 +109,7 @@ func (p *point) statedApprox(k int, al, b []float64, log float64) (h float64, pl
 	const factor, most, rounds = math.Sqrt2, 12, 2
 	variance := 0.0
 	for j, r := range p.rects[k] {
-		m, v := max(0, r.meanHi), r.varHi
+		m, v := p.hidden[k].mostApprox(r), r.varHi
 		variance += al[j]*al[j]*v + b[j]*b[j]*v*(m*m+v)
 	}
 	if !(variance > 0) {
@@ -107,8 +117,7 @@ func (p *point) statedApprox(k int, al, b []float64, log float64) (h float64, pl
 	}
 	least := math.Inf(1)
 	try := func(at float64) bool {
-		hAl, hB := times(at, al, b)
-		o := p.outlineApprox(k, hAl, hB, rounds)
+		o := p.outlineApprox(k, timesApprox(at, al), timesApprox(at, b), rounds)
 		up := (o.log + log) / at
 		if !(up < least) { // NaN and +Inf, too
 			return false

@@ -126,7 +126,7 @@ func TestDeepPlanes(t *testing.T) {
 			_, variance := row.momentsApprox(p.meansApprox())
 			h := 0.4 / math.Sqrt(variance)
 			al, b := row.exponent(h, h*h/2)
-			o := p.outlineApprox(len(c.hidden)-1, al, b, rounds)
+			o := p.outlineApprox(len(c.hidden)-1, lows(al), b, rounds)
 			if o.planes == nil {
 				t.Fatal("no planes")
 			}

@@ -17,11 +17,12 @@ func PiecesMomentUp(pieces []Piece, mean, v float64) float64 {
 	if !(math.Abs(mean) <= math.MaxFloat64 && v >= 0 && v <= math.MaxFloat64) {
 		return math.Inf(1)
 	}
-	var factors, powers [maxPieces]float64
-	most, from := math.Inf(-1), math.Inf(-1)
-	if len(pieces) > maxPieces {
-		panic("measure: more pieces than a moment may have")
+	var few [2][fewPieces]float64
+	factors, powers := few[0][:], few[1][:]
+	if len(pieces) > fewPieces {
+		factors, powers = make([]float64, len(pieces)), make([]float64, len(pieces))
 	}
+	most, from := math.Inf(-1), math.Inf(-1)
 	for i, p := range pieces {
 		switch {
 		case !(math.Abs(p.Power) <= math.MaxFloat64 && math.Abs(p.Slope) <= math.MaxFloat64 && math.Abs(p.Bend) <= math.MaxFloat64 && from <= p.To):
@@ -53,8 +54,8 @@ func PiecesMomentUp(pieces []Piece, mean, v float64) float64 {
 	return numberOrInf(up(most + logUp(sum)))
 }
 
-// maxPieces is how many pieces a moment may have.
-const maxPieces = 4
+// fewPieces are as many as need no memory.
+const fewPieces = 4
 
 // at is at least the exponent at t.
 func (p *Piece) at(t float64) float64 {

@@ -1,0 +1,80 @@
+package moments
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/arith"
+	"psafe/host/lab/testkit/networktest"
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestStretches: at or above -al z + b z^2/2 at every t, but for what float64 makes of z, and near it; and so are moments.
+func TestStretches(t *testing.T) {
+	r, all := rand.New(rand.NewPCG(53, 7)), networktest.Activations(0.1, 1)
+	for i := range testscale.Cases(t, 2000) {
+		a := all[i%len(all)]
+		v := math.Exp(1.5*r.NormFloat64() - 1)
+		n := bounds{mean: arith.Exactly(2 * r.NormFloat64()), variance: arith.Exactly(v)}
+		al, b := math.Exp(1.5*r.NormFloat64())*r.NormFloat64(), 0.0
+		switch i / 7 % 3 {
+		case 1:
+			b = 0.9 * r.Float64() / v
+		case 2:
+			b = -math.Exp(3 * r.NormFloat64())
+		}
+		const tol = 0.01
+		f := stretches(a, arith.Of(al, al+math.Abs(al)*0x1p-50), b, n, tol)
+		for range 6 {
+			x := n.mean.Lo + 4*math.Sqrt(v)*r.NormFloat64()
+			if r.IntN(4) == 0 {
+				x *= 20
+			}
+			z := a.Approx(x)
+			want, got := b*z*z/2-al*z, math.Inf(1)
+			for j := range f.parts {
+				if s := &f.parts[j]; s.from <= x && x <= s.to {
+					got = s.power + s.slope*x + s.bend*x*x/2
+				}
+			}
+			if room := 1e-12 * (1 + math.Abs(al*z) + math.Abs(b*z*z)); got < want-room {
+				t.Errorf("case %d, %v at %v: %v is below %v", i, a, x, got, want)
+			}
+		}
+		about := momentApprox(a, al, b, n.mean.Lo, v)
+		got := f.valueUp(n.mean.Lo, v)
+		if wide := 0.03 * (math.Abs(al) + math.Abs(b)) * (math.Sqrt(v) + v); got < about-tol/10-wide || got > about+tol+wide {
+			t.Errorf("case %d, %v, al %v, b %v, %v: %v, about %v, %d", i, a, al, b, n, got, about, len(f.parts))
+		}
+	}
+}
+
+// TestNegative: of outputs below 0 a row has the largest of its coefficients; and boxes of some width are for ReLU alone.
+func TestNegative(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(53, 8)), network.Activation{Kind: network.Tanh}, 0.001, 1, 1, 1)
+	for k, mean := range []float64{-2, 1} {
+		post.Layers[k].Weight.Mean[0], post.Layers[k].Bias.Mean[0] = mean, 0
+	}
+	c, err := New(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := property.Box{Lo: []float64{1}, Hi: []float64{1}} // z is -0.96, and the row between 0.5 - 0.96 most and 0.5
+	fails := func(most float64, box property.Box, row Row) (float64, error) {
+		s := property.Safe{Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{most}, D: 0.5, DHi: 0.5}}, Any: [][]int{{0}}}
+		return c.FailUp(t.Context(), box, &s, 1e-6, &Proof{Rows: []Row{row}})
+	}
+	if fail, err := fails(1, at, Row{Rate: 4}); err != nil || fail < 1 {
+		t.Errorf("a row that is negative fails with %v, %v", fail, err)
+	}
+	if fail, err := fails(0.25, at, Row{Rate: 100}); err != nil || fail > 0.01 {
+		t.Errorf("a row that is positive fails with %v, %v", fail, err)
+	}
+	if fail, err := fails(0.25, property.Box{Lo: []float64{0.99}, Hi: []float64{1.01}}, Row{Rate: 100, Budget: 1e-9, Shares: []byte{64}}); err == nil {
+		t.Errorf("over a box it fails with %v", fail)
+	}
+}
