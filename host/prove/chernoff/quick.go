@@ -56,12 +56,15 @@ func (c *chain) quickWork(rows int) (work int) {
 	below := 0
 	for k, l := range c.hidden {
 		each := neuronWork * l.out
+		if !l.relu {
+			each *= pieceWork
+		}
 		if k > 0 {
 			each += len(l.mean)
 			work += stateWork * len(l.mean)
 		}
 		if work += rows * each; k > 1 {
-			work += events * l.out * below * neuronWork
+			work += events * below * each
 		}
 		below += l.out
 	}
