@@ -14,7 +14,7 @@ import (
 // TestTiltedUp: it is at least what certify has at both ends and between, and hardly more.
 func TestTiltedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(34, 22))
-	for range testscale.Cases(t, 200) {
+	for range testscale.Cases(t, 100) {
 		u := 8 * r.Float64() * r.Float64()
 		got, least := tiltedUp(arith.Exactly(u)), math.Inf(-1)
 		for k := range 200 {

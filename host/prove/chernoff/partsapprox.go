@@ -12,6 +12,8 @@ import (
 const (
 	// worthParts is the logarithm of a tail that is worth parts.
 	worthParts = -12
+	// leastNoise is a variance so small that what multiplies it may overflow.
+	leastNoise = 0x1p-500
 	// partRounds is how often planes of the parts at the ends follow what they make likely.
 	partRounds = 3
 )
@@ -95,7 +97,7 @@ func tiltedApprox(h, v float64) float64 {
 // those that are likely, and of large ones; about the logarithm of the tail, too.
 func (p *point) partsApprox(row *head, h, loss float64, all trial, noise float64) (log float64, parts []part) {
 	log, parts = all.log, []part{*whole(h, all.planes)}
-	if !(noise > 0 && noise <= math.MaxFloat64) {
+	if !(noise > leastNoise && noise <= 1/leastNoise) {
 		return log, parts
 	}
 	var small, large []trial
