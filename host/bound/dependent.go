@@ -93,16 +93,35 @@ func (p *clbpPass) dependentRows(l int, lo, hi []float64, rows int) {
 		}
 		mean, variance = repeated(mean, before.cols, rows), repeated(variance, before.cols, rows)
 	}
+	cLo := byRows(lo, items, out, rows)
+	cHi := cLo
+	if len(lo) > 0 && &lo[0] != &hi[0] { // no numbers, but intervals
+		cHi = byRows(hi, items, out, rows)
+	}
 	p.err = fault.OnCores(context.Background(), items*rows, func(at int) {
-		i, r := at/rows, at%rows
-		cLo, cHi := make([]float64, out), make([]float64, out)
-		for o := range out {
-			cLo[o], cHi[o] = lo[(i*out+o)*rows+r], hi[(i*out+o)*rows+r]
-		}
-		m, v := list[i].Row(cLo, cHi)
+		m, v := list[at/rows].Row(cLo[at*out:(at+1)*out], cHi[at*out:(at+1)*out])
 		mean[at], variance[at] = sumUp(mean[at], m), sumUp(variance[at], v)
 	})
 	p.put(l, before, noiseArrays{mean: p.written(mean), variance: p.written(variance), cols: rows})
+}
+
+// byRows are lists [Items x out x rows] as [Items x rows x out], in blocks that stay in a cache.
+func byRows(list []float64, items, out, rows int) []float64 {
+	const block = 32
+	to := make([]float64, len(list))
+	for i := range items {
+		from, to := list[i*out*rows:(i+1)*out*rows], to[i*out*rows:(i+1)*out*rows]
+		for o0 := 0; o0 < out; o0 += block {
+			for r0 := 0; r0 < rows; r0 += block {
+				for o := o0; o < min(o0+block, out); o++ {
+					for r := r0; r < min(r0+block, rows); r++ {
+						to[r*out+o] = from[o*rows+r]
+					}
+				}
+			}
+		}
+	}
+	return to
 }
 
 // dependentDifferences is the noise of differences of two units of layer d.layer, other minus unit, each of

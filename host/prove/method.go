@@ -275,8 +275,8 @@ func (c *Config) takes(p *posterior.Posterior, tasks []property.Task) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, covariances in layers of a chain or of all of them, a last layer that alone
-// is random, dropout, or linearised networks.
+// clbpFits: independent normal weights, covariances in layers or, of a chain, of all of them, a last layer that
+// alone is random, dropout, or linearised networks.
 func clbpFits(p *posterior.Posterior) error {
 	if p.RequireRows() == nil {
 		return nil

@@ -146,15 +146,18 @@ type convRow struct {
 
 // row is that with coefficients in [lo, hi] of the outputs.
 func (o *overConv) row(lo, hi []float64) *convRow {
-	r := &convRow{off: Tiny, move: Tiny}
+	r, wrong := &convRow{off: Tiny, move: Tiny}, make([]float64, o.channels)
 	for p := range o.positions {
-		u, wrong, any := make([]float64, o.channels), make([]float64, o.channels), false
+		lo, hi := lo[p*o.channels:(p+1)*o.channels], hi[p*o.channels:(p+1)*o.channels]
+		if zeros(lo) && zeros(hi) {
+			continue
+		}
+		r.at, r.u = append(r.at, p), append(r.u, wrong...)
+		u := r.u[len(r.u)-o.channels:]
+		clear(u)
+		clear(wrong)
 		for k := range o.channels {
-			of := arith.Of(lo[p*o.channels+k], hi[p*o.channels+k])
-			if of.Lo == 0 && of.Hi == 0 {
-				continue
-			}
-			any = true
+			of := arith.Of(lo[k], hi[k])
 			mid := of.Middle()
 			off := arith.Up(of.Radius() + float64(o.off*of.Size()))
 			for i, q := range o.filter.c.QG[k*o.channels : (k+1)*o.channels] {
@@ -162,10 +165,6 @@ func (o *overConv) row(lo, hi []float64) *convRow {
 				wrong[i] += float64(off * math.Abs(q))
 			}
 		}
-		if !any {
-			continue
-		}
-		r.at, r.u = append(r.at, p), append(r.u, u...)
 		length := 0.0
 		for i, e := range wrong {
 			e += float64(o.off * math.Abs(u[i]))
@@ -293,4 +292,13 @@ func (o *overConv) byRows(r *convRow) float64 {
 	}
 	root := arith.Up(math.Sqrt(arith.Up(float64(all*o.grow)*o.norm)+Tiny)) + r.off
 	return arith.Up(arith.Up(root) * arith.Up(root))
+}
+
+func zeros(list []float64) bool {
+	for _, v := range list {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }
