@@ -25,8 +25,12 @@ type Conv struct {
 	// largest Sd of row i and of column j.
 	sd2, sdOfRow, sdOfColumn []float64
 	norm                     float64
-	grow                     float64
-	boxes                    keptBoxes
+	// marginal[t channels + i] bounds the root of sum_j (QA_tj Sd_ij)^2, and pairs has sum_j QA_tj Sd_ij^2 QA_sj
+	// of taps t and s of one of depth channels: see pair.
+	depth, places   int
+	marginal, pairs []float64
+	grow            float64
+	boxes           keptBoxes
 }
 
 // NewConv prepares a convolution. Errors are those of NewLayer.
@@ -51,7 +55,28 @@ func NewConv(l *posterior.Layer, m network.Conv, c *posterior.Covariance) (*Conv
 	}
 	v.norm = v.filter.norm
 	v.grow = Grow(4*(v.channels*n+v.positions+v.in) + 64)
+	v.depth, v.places = m.In.Channels, v.taps/m.In.Channels
+	v.pairs, v.marginal = make([]float64, v.taps*v.places*v.channels), make([]float64, v.taps*v.channels)
+	for t := range v.taps {
+		for s := t % v.depth; s < v.taps; s += v.depth {
+			pair := v.pair(t, s)
+			for i := range pair {
+				for j := range n {
+					pair[i] += float64(float64(c.QA[t*n+j]*v.sd2[i*n+j]) * c.QA[s*n+j])
+				}
+			}
+		}
+		for i, x := range v.pair(t, t) {
+			v.marginal[t*v.channels+i] = arith.Up(math.Sqrt(float64(x*v.grow) + Tiny))
+		}
+	}
 	return v, nil
+}
+
+// pair is, for each row i of Sd, what two taps of one channel have in common. Taps are (place, channel).
+func (v *Conv) pair(t, s int) []float64 {
+	at := (t*v.places + s/v.depth) * v.channels
+	return v.pairs[at : at+v.channels]
 }
 
 // upSquare is at least x^2, and 0 for 0.
@@ -223,10 +248,10 @@ func (o *overConv) atCentre(r *convRow) (g []float64, centre float64) {
 // overInputs goes over the coefficients that the row gives each input, G_ij = sum over the places (p, t) that
 // see it of U_pi QA_tj: weights of several taps meet one input, and depend on each other. It sums up the mean
 // without sqrt(2/pi), what the form changes by in first order, and its largest value over the half-widths.
+// root is the deviation at the centre.
 func (o *overConv) overInputs(r *convRow, g []float64, root float64) (sum, first, second float64) {
-	n := o.taps + 1
-	coefficient, wide := make([]float64, len(g)), make([]float64, len(g))
-	where := make([]int, o.positions)
+	m := o.alongTaps(g)
+	where, met, size := make([]int, o.positions), []convPlace(nil), make([]float64, o.channels)
 	for a, p := range r.at {
 		where[p] = a + 1
 	}
@@ -236,42 +261,67 @@ func (o *overConv) overInputs(r *convRow, g []float64, root float64) (sum, first
 		if h == 0 && radius == 0 {
 			continue
 		}
-		clear(coefficient)
-		met := false
+		met = met[:0]
 		for _, place := range places {
-			a := where[int(place)/o.taps] - 1
-			if a < 0 {
-				continue
-			}
-			met = true
-			turned := o.filter.c.QA[int(place)%o.taps*n : (int(place)%o.taps+1)*n]
-			for i, u := range r.u[a*o.channels : (a+1)*o.channels] {
-				AddTimes(coefficient[i*n:(i+1)*n], u, turned)
+			if a := where[int(place)/o.taps] - 1; a >= 0 {
+				met = append(met, convPlace{int(place) % o.taps, r.u[a*o.channels : (a+1)*o.channels]})
 			}
 		}
-		if !met {
+		if len(met) == 0 {
 			continue
 		}
-		square, dot := 0.0, 0.0
-		for e, x := range coefficient {
-			square += float64(float64(x*x) * o.sd2[e])
-			dot += float64(x * g[e])
-			wide[e] += float64(math.Abs(x) * h)
+		clear(size)
+		square, dot, sizes, squares := 0.0, 0.0, 0.0, 0.0
+		for x, one := range met {
+			for i, u := range one.u {
+				size[i] += float64(math.Abs(u) * o.marginal[one.tap*o.channels+i])
+				dot += float64(u * m[one.tap*o.channels+i])
+			}
+			for y, other := range met[:x+1] {
+				product := 0.0
+				for i, c := range o.pair(one.tap, other.tap) {
+					product += float64(float64(one.u[i]*other.u[i]) * c)
+				}
+				if square += product; y < x {
+					square += product
+				}
+			}
 		}
-		sd := arith.Up(math.Sqrt(float64(square*o.grow) + Tiny))
+		for _, x := range size {
+			sizes += x
+			squares += float64(x * x)
+		}
+		// Roundings are of sums of magnitudes, which by Cauchy and Schwarz are at most these.
+		unit := float64(Unit(2*len(met)*len(met)+o.channels+4*(o.taps+1)) * o.grow)
+		sd := arith.Up(math.Sqrt(arith.Up(max(0, square)+float64(unit*squares)) + Tiny))
 		sum += float64(sd * radius)
 		row += float64(sd * h)
-		// The roundings of dot are of sums of magnitudes, which are at most both roots.
-		first += float64((math.Abs(dot) + float64(float64(Unit(2*len(g))*o.grow)*float64(sd*root)) + Tiny) * h)
-	}
-	turned := 0.0
-	for e, x := range wide {
-		x = float64(x * o.grow)
-		turned += float64(float64(x*x) * o.sd2[e])
+		first += float64((math.Abs(dot) + float64(unit*float64(sizes*root)) + Tiny) * h)
 	}
 	row = float64(row*o.grow) + Tiny
-	second = min(float64(turned*o.grow)+Tiny, arith.Up(row*row), o.byRows(r))
-	return float64(sum*o.grow) + Tiny, float64(first*o.grow) + Tiny, second
+	return float64(sum*o.grow) + Tiny, float64(first*o.grow) + Tiny, min(arith.Up(row*row), o.byRows(r))
+}
+
+// convPlace is a place that sees an input: the tap, and U of its position.
+type convPlace struct {
+	tap int
+	u   []float64
+}
+
+// alongTaps is sum_j g_ij QA_tj, [taps x channels].
+func (o *overConv) alongTaps(g []float64) []float64 {
+	n, m := o.taps+1, make([]float64, o.taps*o.channels)
+	for t := range o.taps {
+		turned := o.filter.c.QA[t*n : (t+1)*n]
+		for i := range o.channels {
+			s := 0.0
+			for j, x := range g[i*n : (i+1)*n] {
+				s += float64(x * turned[j])
+			}
+			m[t*o.channels+i] = s
+		}
+	}
+	return m
 }
 
 // byRows bounds the form over the half-widths by the largest Sd of each row i: sum_i Sd_i^2 lambda
