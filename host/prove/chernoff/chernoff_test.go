@@ -291,6 +291,10 @@ func TestAlternatives(t *testing.T) {
 			t.Errorf("%v of both alternatives, %v of %v", up, of, alone)
 		}
 	}
+	likely := property.Safe{Rows: []property.Row{at(1, 0.9)}, Any: [][]int{{0}}} // no more than one in ten are
+	if up, _, err := newChain(post).safeUp(t.Context(), box, &likely, 1); err != nil || up < 0.1 || up >= 1 {
+		t.Errorf("P_safe is 0.1, at most %v, %v", up, err)
+	}
 	task.S.Rows[1] = at(1, 0.001)
 	results, err := Certify(t.Context(), engineOf(t, post), []property.Task{task})
 	if err != nil || !(results[0].Lower() > 0.9) || results[0].Proof.Chernoff[0].Rows[0].Rate != 0 {
