@@ -107,3 +107,20 @@ func TestConvIntervals(t *testing.T) {
 		}
 	}
 }
+
+// TestConvBoxesKept: of a convolution of a large image few boxes are kept, as each has what lies under every
+// position: 64 of them would take gigabytes.
+func TestConvBoxesKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 97))
+	for _, c := range []struct{ side, channels, most int }{{4, 1, mostBoxes}, {24, 32, 6}} {
+		m := network.Conv{In: network.Image{Height: c.side, Width: c.side, Channels: c.channels}, Filters: 1, Groups: 1,
+			Window: network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}}
+		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, convtest.RandomKronecker(r, m, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := layer.boxes.most(); got != c.most {
+			t.Errorf("%d x %d x %d: %d boxes are kept, want %d", c.side, c.side, c.channels, got, c.most)
+		}
+	}
+}
