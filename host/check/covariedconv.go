@@ -161,7 +161,8 @@ type convCoefficients struct {
 
 // sums are that of the deviation of each input's coefficient times its radius, and of (92) what the form
 // changes by in first order and its largest value of the half-widths. An input's coefficient is all that the
-// places give it that see it, since their taps depend on each other.
+// places give it that see it, since their taps depend on each other. The form is bounded in the ways that certify
+// has and in no other: a better bound would choose other lines of max pools and activations, which may be worse.
 func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves bool) {
 	n, all := c.covaried.in+1, fedBoxOf(c.box.z)
 	places := make([][][2]int, len(all.h)) // spot and tap
@@ -172,7 +173,7 @@ func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves b
 			}
 		}
 	}
-	of, off, wide := make([]float64, len(c.g)), make([]float64, len(c.g)), make([]float64, len(c.g))
+	of, off := make([]float64, len(c.g)), make([]float64, len(c.g))
 	row := 0.0
 	for q, list := range places {
 		if list == nil {
@@ -205,20 +206,14 @@ func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves b
 			square += float64(x * x)
 			dot += float64(float64(of[e]*sd) * y)
 			err += float64(float64(more*sd)*math.Abs(y)) + float64(float64(c.wrong[e]*sd)*x) + float64(loose(len(of))*float64(x*math.Abs(y)))
-			wide[e] += float64(most * all.h[q])
 		}
 		sd := arith.SqrtUp(arith.Up(float64(square*c.grow) + topTiny))
 		mean += float64(sd * in.radius[q])
 		row += float64(sd * all.h[q])
 		first += float64((math.Abs(dot) + float64(err*c.grow) + topTiny) * all.h[q])
 	}
-	turned := 0.0
-	for e, sd := range c.covariance.Sd {
-		x := float64(float64(wide[e]*c.grow) * sd)
-		turned += float64(x * x)
-	}
 	row = float64(row*c.grow) + topTiny
-	second = min(arith.Up(float64(turned*c.grow)+topTiny), arith.ProductUp(row, row), c.byFilters())
+	second = min(arith.ProductUp(row, row), c.byFilters())
 	return float64(mean*c.grow) + topTiny, float64(first*c.grow) + topTiny, second, moves
 }
 

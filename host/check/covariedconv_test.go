@@ -11,6 +11,7 @@ import (
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/covary"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -113,6 +114,50 @@ func TestCovariedConvBox(t *testing.T) {
 			if rat(own).Cmp(least(unit, p)) < 0 || rat(varies).Cmp(least(unit, d)) < 0 {
 				t.Fatalf("%d %+v: of unit %d %v and %v", i, m, o, own, varies)
 			}
+		}
+	}
+}
+
+// TestCovariedConvAsCertify: of rows and outputs of a convolution check says what certify does but for roundings.
+// Better bounds would choose other lines of max pools and activations than certify has, and refuse its records.
+func TestCovariedConvAsCertify(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 96))
+	for i := range testscale.Cases(t, 1000) {
+		m := convtest.RandomConv(rng)
+		c := convtest.RandomKronecker(rng, m, math.Exp2(float64(rng.IntN(12)-8)))
+		shape, _, err := shapeOf(m, net.Activation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := posterior.Layer{Layer: net.Layer{Map: m}}
+		conv, err := covary.NewConv(&l, m, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, width := m.Inputs(), math.Exp2(float64(rng.IntN(8)-7))
+		z, radius, row := newSpan(in), make([]float64, in), make([]float64, m.Outputs())
+		for j := range in {
+			z.lo[j] = rng.NormFloat64()
+			z.hi[j], radius[j] = z.lo[j]+width*rng.Float64(), width*rng.Float64()
+		}
+		for o := range row {
+			row[o] = rng.NormFloat64() * float64(rng.IntN(3))
+		}
+		v, over := newCovaried(&l, c, mostFormedInputs, shape.at), conv.Over(bound.Fed{Lo: z.lo, Hi: z.hi, Radius: radius})
+		same := func(what string, got, want float64) {
+			if math.Abs(got-want) > 1e-9*want+1e-60 {
+				t.Fatalf("%d %+v: %s %v, certify has %v", i, m, what, got, want)
+			}
+		}
+		got := v.ofRow(row, row, &reach{radius: radius}, z)
+		mean, variance := over.Row(row, row)
+		same("mean", got.mean, mean)
+		same("variance", got.variance, variance)
+		units, variation := v.ofUnits(z), v.ofVariation(radius)
+		for o := range row {
+			variance, varies := over.Unit(o)
+			same("variance of an output", units[o], variance)
+			same("variance of how far an output varies", variation[o], varies)
 		}
 	}
 }

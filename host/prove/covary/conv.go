@@ -48,6 +48,7 @@ func NewConv(l *posterior.Layer, m network.Conv, c *posterior.Covariance) (*Conv
 		}
 	}
 	n := v.taps + 1
+	v.boxes.numbers = 16 * v.positions * n // turned boxes of all positions
 	v.sdOfRow, v.sdOfColumn = make([]float64, v.channels), make([]float64, n)
 	for e, sd := range c.Sd {
 		v.sd2 = append(v.sd2, upSquare(sd))

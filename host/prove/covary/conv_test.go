@@ -2,7 +2,6 @@ package covary
 
 import (
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -12,36 +11,6 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
 )
-
-// convVariance is that of the row a of a convolution at the image z, in rational numbers: of coefficient
-// only of z by itself, without the bias, if that is >= 0, and without the bias if bias is 0.
-func convVariance(m network.Conv, c *posterior.Covariance, a, z []float64, bias float64, only int) *big.Rat {
-	low := m.Lowered()
-	n, sum := low.Taps+1, new(big.Rat)
-	for i := range low.Channels {
-		for j := range n {
-			g := new(big.Rat)
-			for p := range low.Positions {
-				u, v := new(big.Rat), new(big.Rat)
-				for o := range low.Channels {
-					u.Add(u, new(big.Rat).Mul(rat(a[p*low.Channels+o]), rat(c.QG[o*low.Channels+i])))
-				}
-				for t, q := range low.Tap[p*low.Taps : (p+1)*low.Taps] {
-					if q >= 0 && (only < 0 || int(q) == only) {
-						v.Add(v, new(big.Rat).Mul(rat(z[q]), rat(c.QA[t*n+j])))
-					}
-				}
-				if only < 0 {
-					v.Add(v, new(big.Rat).Mul(rat(bias), rat(c.QA[low.Taps*n+j])))
-				}
-				g.Add(g, u.Mul(u, v))
-			}
-			g.Mul(g, rat(c.Sd[i*n+j]))
-			sum.Add(sum, g.Mul(g, g))
-		}
-	}
-	return sum
-}
 
 // TestConv: what a convolution says of rows and of units is at least what the law says in rational numbers at
 // every point of a box, the same weights being at all positions; at a point it is that, and so is the mean,
@@ -76,7 +45,7 @@ func TestConv(t *testing.T) {
 		own, varies := over.Unit(o)
 		l1 := 0.0
 		for j := range in {
-			v, _ := convVariance(m, cov, a, ones, 0, j).Float64()
+			v, _ := convtest.KroneckerVariance(m, cov, a, ones, 0, j).Float64()
 			l1 += math.Sqrt(v) * z.Radius[j]
 		}
 		if want := math.Sqrt(2/math.Pi) * l1; mean < want*(1-1e-12) || mean > want*(1+1e-9)+1e-90 {
@@ -88,7 +57,7 @@ func TestConv(t *testing.T) {
 				p[j] = []float64{z.Lo[j], z.Hi[j]}[r.IntN(2)]
 				d[j] = z.Radius[j] * float64(2*r.IntN(2)-1)
 			}
-			v, vo, vd := convVariance(m, cov, a, p, 1, -1), convVariance(m, cov, unit, p, 1, -1), convVariance(m, cov, unit, d, 0, -1)
+			v, vo, vd := convtest.KroneckerVariance(m, cov, a, p, 1, -1), convtest.KroneckerVariance(m, cov, unit, p, 1, -1), convtest.KroneckerVariance(m, cov, unit, d, 0, -1)
 			if !above(variance, v) || !above(own, vo) || !above(varies, vd) {
 				t.Fatalf("%d %+v: variances %v %v %v, at a point %v %v %v", i, m, variance, own, varies, v.FloatString(20), vo.FloatString(20), vd.FloatString(20))
 			}
@@ -129,12 +98,29 @@ func TestConvIntervals(t *testing.T) {
 			}
 			l1 := 0.0
 			for j := range in {
-				v, _ := convVariance(m, cov, a, ones, 0, j).Float64()
+				v, _ := convtest.KroneckerVariance(m, cov, a, ones, 0, j).Float64()
 				l1 += math.Sqrt(v)
 			}
-			if v := convVariance(m, cov, a, z.Lo, 1, -1); !above(variance, v) || mean < math.Sqrt(2/math.Pi)*l1*(1-1e-12) {
+			if v := convtest.KroneckerVariance(m, cov, a, z.Lo, 1, -1); !above(variance, v) || mean < math.Sqrt(2/math.Pi)*l1*(1-1e-12) {
 				t.Fatalf("%d %+v: %v %v, of one %v %v", i, m, mean, variance, l1, v.FloatString(20))
 			}
+		}
+	}
+}
+
+// TestConvBoxesKept: of a convolution of a large image few boxes are kept, as each has what lies under every
+// position: 64 of them would take gigabytes.
+func TestConvBoxesKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 97))
+	for _, c := range []struct{ side, channels, most int }{{4, 1, mostBoxes}, {24, 32, 6}} {
+		m := network.Conv{In: network.Image{Height: c.side, Width: c.side, Channels: c.channels}, Filters: 1, Groups: 1,
+			Window: network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}}
+		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, convtest.RandomKronecker(r, m, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := layer.boxes.most(); got != c.most {
+			t.Errorf("%d x %d x %d: %d boxes are kept, want %d", c.side, c.side, c.channels, got, c.most)
 		}
 	}
 }

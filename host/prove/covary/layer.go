@@ -162,16 +162,22 @@ type over struct {
 	varies   []float64
 }
 
-// mostBoxes is how many boxes are kept: those of a network's inputs come again with every tau.
-const mostBoxes = 64
+// mostBoxes is how many boxes are kept: those of a network's inputs come again with every tau. Fewer are kept where
+// they have more numbers than mostNumbers, 128 MiB, in all.
+const (
+	mostBoxes   = 64
+	mostNumbers = 1 << 24
+)
 
 // Over prepares what feeds the layer.
 func (t *Layer) Over(z bound.Fed) bound.NoiseOver {
 	return t.boxes.of(z, func() bound.NoiseOver { return t.newOver(z) })
 }
 
-// keptBoxes are layers over boxes that are kept.
+// keptBoxes are layers over boxes that are kept, each of about so many numbers.
 type keptBoxes struct {
+	numbers int
+
 	mutex sync.Mutex
 	boxes map[string]bound.NoiseOver
 }
@@ -189,13 +195,16 @@ func (k *keptBoxes) of(z bound.Fed, made func() bound.NoiseOver) bound.NoiseOver
 	if o := k.boxes[string(key)]; o != nil {
 		return o
 	}
-	if k.boxes == nil || len(k.boxes) >= mostBoxes {
+	if k.boxes == nil || len(k.boxes) >= k.most() {
 		k.boxes = map[string]bound.NoiseOver{}
 	}
 	o := made()
 	k.boxes[string(key)] = o
 	return o
 }
+
+// most is how many are kept.
+func (k *keptBoxes) most() int { return max(1, min(mostBoxes, mostNumbers/max(1, k.numbers))) }
 
 func (t *Layer) newOver(z bound.Fed) *over {
 	o := &over{Layer: t, radius: z.Radius, once: make([]sync.Once, t.out), variance: make([]float64, t.out), varies: make([]float64, t.out)}

@@ -2,6 +2,7 @@ package convtest
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 
 	"psafe/host/model/network"
@@ -65,3 +66,35 @@ func RandomConv(r *rand.Rand) network.Conv {
 	g.shape = network.Image{Height: 1 + r.IntN(3), Width: 1 + r.IntN(3), Channels: 1 + r.IntN(2)}
 	return network.Conv{In: g.shape, Window: g.window(g.shape, false), Filters: 1 + r.IntN(2), Groups: 1, ChannelsFirst: r.IntN(2) == 0}
 }
+
+// KroneckerVariance is that of the row a of a convolution at the image z, in rational numbers: of coefficient
+// only of z by itself, without the bias, if that is >= 0, and without the bias if bias is 0.
+func KroneckerVariance(m network.Conv, c *posterior.Covariance, a, z []float64, bias float64, only int) *big.Rat {
+	low := m.Lowered()
+	n, sum := low.Taps+1, new(big.Rat)
+	for i := range low.Channels {
+		for j := range n {
+			g := new(big.Rat)
+			for p := range low.Positions {
+				u, v := new(big.Rat), new(big.Rat)
+				for o := range low.Channels {
+					u.Add(u, new(big.Rat).Mul(rat(a[p*low.Channels+o]), rat(c.QG[o*low.Channels+i])))
+				}
+				for t, q := range low.Tap[p*low.Taps : (p+1)*low.Taps] {
+					if q >= 0 && (only < 0 || int(q) == only) {
+						v.Add(v, new(big.Rat).Mul(rat(z[q]), rat(c.QA[t*n+j])))
+					}
+				}
+				if only < 0 {
+					v.Add(v, new(big.Rat).Mul(rat(bias), rat(c.QA[low.Taps*n+j])))
+				}
+				g.Add(g, u.Mul(u, v))
+			}
+			g.Mul(g, rat(c.Sd[i*n+j]))
+			sum.Add(sum, g.Mul(g, g))
+		}
+	}
+	return sum
+}
+
+func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
