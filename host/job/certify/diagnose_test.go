@@ -112,6 +112,13 @@ func TestNothingHelps(t *testing.T) {
 			t.Errorf("asked %v: %q, want %q", c.asked, got, c.want)
 		}
 	}
+	d := diagnosis{r: &ready{Job: &Job{}, cfg: prove.Config{Method: prove.Chernoff}}}
+	if got := d.flags(prove.CLBP, "standard deviations of 0 below the last layer", "--eps 0"); got != "standard deviations of 0 below the last layer and --eps 0 --method clbp" {
+		t.Error(got)
+	}
+	if got := d.flags(prove.CLBP, "a radius near 0"); got != "a radius near 0 and --method clbp" {
+		t.Error(got)
+	}
 	for factor, want := range map[string]string{"": "0.5", "3": "1.5", "0.001": "0.0005", "1e1": "5", "1/2": "0.25"} {
 		if got := halfOf(factor); got != want {
 			t.Errorf("half of %q is %s, want %s", factor, got, want)
