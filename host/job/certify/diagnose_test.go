@@ -102,6 +102,10 @@ func TestNothingHelps(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	parts := diagnosis{rec: &record.Record{Activations: []string{"identity", "relu", "identity", "identity", "tanh"}}}
+	if got := parts.hidden(); got != 2 {
+		t.Errorf("%d hidden layers, want those with an activation, 2", got)
+	}
 	for _, c := range []struct {
 		asked prove.Method
 		job   Job
