@@ -120,6 +120,9 @@ func TestNothingHelps(t *testing.T) {
 	if got := d.flags(prove.CLBP, "standard deviations of 0 below the last layer", "--eps 0"); got != "standard deviations of 0 below the last layer and --eps 0 --method clbp" {
 		t.Error(got)
 	}
+	if got := d.flags(prove.Chernoff, "--scale-factor 2", "boxes that are points"); got != "--scale-factor 2 and boxes that are points" {
+		t.Error(got)
+	}
 	if got := d.flags(prove.CLBP, "a radius near 0"); got != "a radius near 0 and --method clbp" {
 		t.Error(got)
 	}

@@ -53,7 +53,7 @@ func (d *diagnosis) flags(by prove.Method, words ...string) string {
 	}
 	var text strings.Builder
 	for i, w := range words {
-		if i > 0 && !strings.HasPrefix(words[i-1], "--") {
+		if i > 0 && !(strings.HasPrefix(w, "--") && strings.HasPrefix(words[i-1], "--")) {
 			text.WriteString(" and")
 		}
 		text.WriteString(" " + w)
