@@ -47,6 +47,7 @@ type diagnosis struct {
 	// ctx is run, that of the run, with what within leaves it.
 	ctx, run context.Context
 	within   func() context.CancelFunc
+	limit    time.Duration // for one bound, if above 0
 	dev      bound.Device
 	rec      *record.Record
 	task     property.Task
@@ -179,7 +180,7 @@ func (d *diagnosis) bound(post *posterior.Posterior, method prove.Method, tasks 
 		return nil
 	}
 	defer e.Close()
-	cfg := prove.Config{Method: method, NoUpper: true, Confidence: d.r.cfg.Confidence}
+	cfg := prove.Config{Method: method, NoUpper: true, Confidence: d.r.cfg.Confidence, TimeLimit: d.limit}
 	if method == d.r.cfg.Method {
 		cfg.Cells = d.r.cfg.Cells
 	}
@@ -226,12 +227,12 @@ func (d *diagnosis) otherMethod() (word string, p float64) {
 	return "", 0
 }
 
-// soon is p_lower by a method in longerTime, or 0.
+// soon is p_lower by a method in longerTime, or 0. What it has by then counts, such as that of fewer cells.
 func (d *diagnosis) soon(method prove.Method) float64 {
 	all := d.ctx
-	within, end := context.WithTimeout(all, longerTime)
-	defer func() { end(); d.ctx = all }()
-	d.ctx = within
+	within, end := context.WithTimeout(all, longerTime+longerTime/3)
+	defer func() { end(); d.ctx, d.limit = all, 0 }()
+	d.ctx, d.limit = within, longerTime
 	if p := d.bound(d.r.post, method, d.task); len(p) > 0 {
 		return p[0]
 	}

@@ -102,6 +102,10 @@ func TestNothingHelps(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	parts := diagnosis{rec: &record.Record{Activations: []string{"identity", "relu", "identity", "identity", "tanh"}}}
+	if got := parts.hidden(); got != 2 {
+		t.Errorf("%d hidden layers, want those with an activation, 2", got)
+	}
 	for _, c := range []struct {
 		asked prove.Method
 		job   Job
@@ -111,6 +115,16 @@ func TestNothingHelps(t *testing.T) {
 		if got := d.flags(prove.Chernoff, "--eps 0"); got != c.want {
 			t.Errorf("asked %v: %q, want %q", c.asked, got, c.want)
 		}
+	}
+	d := diagnosis{r: &ready{Job: &Job{}, cfg: prove.Config{Method: prove.Chernoff}}}
+	if got := d.flags(prove.CLBP, "standard deviations of 0 below the last layer", "--eps 0"); got != "standard deviations of 0 below the last layer and --eps 0 --method clbp" {
+		t.Error(got)
+	}
+	if got := d.flags(prove.Chernoff, "--scale-factor 2", "boxes that are points"); got != "--scale-factor 2 and boxes that are points" {
+		t.Error(got)
+	}
+	if got := d.flags(prove.CLBP, "a radius near 0"); got != "a radius near 0 and --method clbp" {
+		t.Error(got)
 	}
 	for factor, want := range map[string]string{"": "0.5", "3": "1.5", "0.001": "0.0005", "1e1": "5", "1/2": "0.25"} {
 		if got := halfOf(factor); got != want {

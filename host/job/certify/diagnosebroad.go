@@ -51,7 +51,14 @@ func (d *diagnosis) flags(by prove.Method, words ...string) string {
 	if asked != by && !(asked == prove.Auto && d.r.Require == "") { // auto proves as much then
 		words = append(words, "--method "+by.String())
 	}
-	return strings.Join(words, " ")
+	var text strings.Builder
+	for i, w := range words {
+		if i > 0 && !(strings.HasPrefix(w, "--") && strings.HasPrefix(words[i-1], "--")) {
+			text.WriteString(" and")
+		}
+		text.WriteString(" " + w)
+	}
+	return strings.TrimSpace(text.String())
 }
 
 // pointWords are how one asks for the point of T.
@@ -74,8 +81,11 @@ func (d *diagnosis) byMoments() *would {
 	if p < shown {
 		return nil
 	}
-	flags := d.flags(prove.Chernoff, d.pointWords()...)
-	return &would{p, "at the point itself", flags, flags}
+	flags, when := d.flags(prove.Chernoff, d.pointWords()...), "at the point itself"
+	if d.isPoint {
+		when = "by exact moments"
+	}
+	return &would{p, when, flags, flags}
 }
 
 // atPointByMoments is p_lower by exact moments at the point, or 0.
@@ -146,30 +156,31 @@ func (d *diagnosis) less(post *posterior.Posterior) *less {
 	return &less{p[0], true}
 }
 
-// fewer tries the last layers alone random: as many as prove enough, or the last one.
+// fewer tries the last layers alone random: as many as prove enough, or the last one. Layers without random weights,
+// such as pools and sums, do not count.
 func (d *diagnosis) fewer() (best *would) {
-	layers := len(d.r.post.Layers)
-	for n := layers - 1; n > 0; n-- {
-		post := d.r.post.LastRandom(n)
-		if post.Random() == 0 {
-			return best
-		}
-		w := d.less(post)
+	random, layers := d.r.post.RandomLayers()
+	kind := ""
+	if random < layers {
+		kind = "random "
+	}
+	for n := random - 1; n > 0; n-- {
+		w := d.less(d.r.post.LastRandom(n))
 		if w == nil {
 			return best
 		}
 		if w.p < shown {
 			continue
 		}
-		when, file := "if the last layer alone is random", "standard deviations of 0 below the last layer"
+		last, are := "the last "+kind+"layer", " alone is random"
 		if n > 1 {
-			when, file = fmt.Sprintf("if the last %d layers alone are random", n), fmt.Sprintf("standard deviations of 0 below the last %d layers", n)
+			last, are = fmt.Sprintf("the last %d %slayers", n, kind), " alone are random"
 		}
-		words := []string{file}
+		when, words := "if "+last+are, []string{"standard deviations of 0 below " + last}
 		if w.atPoint && !d.isPoint {
 			when, words = when+", at the point itself", append(words, d.pointWords()...)
 		}
-		best = &would{w.p, when, d.flags(prove.CLBP, strings.Join(words, " and ")), "a posterior of the last layers alone, as a last-layer Laplace is"}
+		best = &would{w.p, when, d.flags(prove.CLBP, words...), "a posterior of the last layers alone, as a last-layer Laplace is"}
 		if w.p >= d.goal {
 			return best
 		}

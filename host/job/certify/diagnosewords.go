@@ -44,7 +44,7 @@ func (d *diagnosis) smallerWords() string {
 
 // depth is what is left: nothing that was tried proves anything.
 func (d *diagnosis) depth() string {
-	hidden := len(d.rec.Activations)
+	hidden := d.hidden()
 	switch {
 	case d.r.post.Networks() != nil:
 		return "the depth: at the point itself no network is decided"
@@ -69,6 +69,21 @@ func (d *diagnosis) depth() string {
 		words += ", " + strings.Join(looked, " and ") + " too"
 	}
 	return words
+}
+
+// hidden counts hidden layers: those with an activation, as sums, pools and the parts of DropConnect have none; if
+// there is none, all.
+func (d *diagnosis) hidden() int {
+	n := 0
+	for _, word := range d.rec.Activations {
+		if word != (network.Activation{}).String() {
+			n++
+		}
+	}
+	if n == 0 {
+		return len(d.rec.Activations)
+	}
+	return n
 }
 
 // upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.

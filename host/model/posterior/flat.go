@@ -61,14 +61,35 @@ func (p *Posterior) AtMean() *Posterior {
 	return c
 }
 
-// LastRandom is p with its last n layers alone random, those below at their means: the standard deviation 0.
-// p is Independent. It shares the numbers that stay.
+// LastRandom is p with the last n of its random layers alone random, all below at their means: the standard
+// deviation 0. Pools, sums and layers of certain weights do not count. p is Independent. It shares the numbers that
+// stay.
 func (p *Posterior) LastRandom(n int) *Posterior {
 	c := &Posterior{Scale: p.Scale, Source: p.Source, Layers: slices.Clone(p.Layers)}
-	for k := range c.Layers[:len(c.Layers)-n] {
-		for _, g := range []*Params{&c.Layers[k].Weight, &c.Layers[k].Bias} {
-			*g = NewParams(g.Mean, make([]float64, len(g.Mean)), ScaleSD)
+	for k := len(c.Layers) - 1; k >= 0; k-- {
+		switch {
+		case c.Layers[k].Random() == 0:
+		case n > 0:
+			n--
+		default:
+			for _, g := range []*Params{&c.Layers[k].Weight, &c.Layers[k].Bias} {
+				*g = NewParams(g.Mean, make([]float64, len(g.Mean)), ScaleSD)
+			}
 		}
 	}
 	return c
+}
+
+// RandomLayers counts the layers of p that have random parameters, and those that have parameters.
+func (p *Posterior) RandomLayers() (random, layers int) {
+	for k := range p.Layers {
+		l := &p.Layers[k]
+		if l.Random() > 0 {
+			random++
+		}
+		if len(l.Weight.Mean)+len(l.Bias.Mean) > 0 {
+			layers++
+		}
+	}
+	return random, layers
 }

@@ -71,23 +71,33 @@ func TestAtMean(t *testing.T) {
 	}
 }
 
-// TestLastRandom: the last layers keep their standard deviations, those below have none, and p is as it was.
+// TestLastRandom: the last random layers keep their standard deviations, those below have none, layers without any
+// do not count, and p is as it was.
 func TestLastRandom(t *testing.T) {
-	p := small(ScaleSD)
-	all := p.Random()
-	for n := range len(p.Layers) {
-		last := p.LastRandom(n)
-		for k := range p.Layers {
-			want := 0
-			if k >= len(p.Layers)-n {
-				want = p.Layers[k].Random()
-			}
-			if got := last.Layers[k].Random(); got != want {
-				t.Errorf("the last %d of %d layers: layer %d has %d random weights, want %d", n, len(p.Layers), k, got, want)
-			}
+	some := small(ScaleSD)
+	last := &some.Layers[len(some.Layers)-1]
+	last.Weight = NewParams(last.Weight.Mean, make([]float64, len(last.Weight.Mean)), ScaleSD)
+	last.Bias = NewParams(last.Bias.Mean, make([]float64, len(last.Bias.Mean)), ScaleSD)
+	for certain, p := range []*Posterior{small(ScaleSD), some} {
+		all := p.Random()
+		random, layers := p.RandomLayers()
+		if layers != len(p.Layers) || random != layers-certain {
+			t.Fatalf("%d random layers of %d", random, layers)
 		}
-		if err := last.Validate(); err != nil || p.Random() != all {
-			t.Errorf("%v, %d of %d", err, p.Random(), all)
+		for n := range random + 1 {
+			cut := p.LastRandom(n)
+			for k := range p.Layers {
+				want := 0
+				if k >= random-n {
+					want = p.Layers[k].Random()
+				}
+				if got := cut.Layers[k].Random(); got != want {
+					t.Errorf("the last %d of %d random layers: layer %d has %d random weights, want %d", n, random, k, got, want)
+				}
+			}
+			if err := cut.Validate(); err != nil || p.Random() != all {
+				t.Errorf("%v, %d of %d", err, p.Random(), all)
+			}
 		}
 	}
 }
