@@ -146,7 +146,7 @@ func (m method) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool
 	looks := make([][]*cell, len(roots))
 	var all []*cell
 	for i, r := range roots {
-		at := slices.IndexFunc(r, func(c *cell) bool { return c.fail >= 1 })
+		at := slices.IndexFunc(r, func(c *cell) bool { return c.fail >= 1 && !uncuttable(c.box) })
 		if at < 0 || len(r) >= most {
 			continue
 		}
@@ -192,7 +192,7 @@ func worst(roots []*cell, n int) []*cell {
 		return nil
 	}
 	open = slices.DeleteFunc(open, func(c *cell) bool {
-		return c.fail <= Enough/8 || slices.Equal(c.box.Lo, c.box.Hi)
+		return c.fail <= Enough/8 || uncuttable(c.box)
 	})
 	slices.SortStableFunc(open, func(a, b *cell) int {
 		switch {
@@ -213,6 +213,17 @@ func worst(roots []*cell, n int) []*cell {
 		k++
 	}
 	return open[:k]
+}
+
+// uncuttable says that a box is a point, or one that no float64 is: of a unit or two in the last place, of which
+// halves are no easier.
+func uncuttable(b property.Box) bool {
+	for j, lo := range b.Lo {
+		if b.Hi[j] > math.Nextafter(math.Nextafter(lo, math.Inf(1)), math.Inf(1)) {
+			return false
+		}
+	}
+	return true
 }
 
 // uncut lists the cells without parts.

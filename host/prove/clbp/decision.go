@@ -110,7 +110,7 @@ func (d *decider) decide(ctx context.Context, most int, rule decide.Rule, t *pro
 func (d *decider) cut(ctx context.Context, most int, t *property.Task, roots []*cell) error {
 	for open, count := roots, len(roots); ; {
 		open = slices.DeleteFunc(slices.Clone(open), func(c *cell) bool {
-			return d.known[c].LeastGap() > 0 || slices.Equal(c.box.Lo, c.box.Hi)
+			return d.known[c].LeastGap() > 0 || uncuttable(c.box)
 		})
 		if len(open) == 0 || count+len(open) > most {
 			return nil
