@@ -90,12 +90,12 @@ func TestAgainstDraws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%5 == 0 { // a short search claims less, and not much less, where there is much to be had
+		if i%5 == 0 { // a short search, which has (52) alone, claims less: by a factor of what fails, that of (52a) and of few rates
 			short, err := QuickDown(t.Context(), e.Normal, &task)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if full := results[0].Lower(); short > full || full > 0.8 && short < full-0.1 && len(shapes[i%len(shapes)]) < 5 {
+			if full := results[0].Lower(); short > full+0.01 || full > 0.8 && short < 1-8*(1-full)-0.01 && len(shapes[i%len(shapes)]) < 5 {
 				t.Errorf("case %d, %v: a short search finds %v, a long one %v", i, shapes[i%len(shapes)], short, full)
 			}
 		}

@@ -91,7 +91,7 @@ func (c *chain) quickUp(ctx context.Context, box property.Box, s *property.Safe)
 				p = next
 			}
 		}
-		// As Certify does, which so finds no less.
+		// As Certify does, which so seldom finds less, and then hardly.
 		if p != nil && (!better || least <= dearFail) || len(c.hidden) == 1 || next != nil && !(tauStep*next.budget < 0.5) || tau > mostTau {
 			break
 		}
