@@ -114,6 +114,11 @@ func TestCheckMoments(t *testing.T) {
 				}
 			}},
 		} {
+			if what == "a part without an end" || what == "smaller squares" {
+				if !bytes.Contains(r.Proof.Chernoff, []byte(`"upto"`)) {
+					continue // a row that fails this seldom has no parts
+				}
+			}
 			refused(what, of.says, withMoments(t, line, of.change))
 		}
 	}
