@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
@@ -23,5 +24,17 @@ func TestConstantOfRow(t *testing.T) {
 	box := property.Box{Lo: []float64{1}, Hi: []float64{1}}
 	if fail, err := n.FailUp(t.Context(), box, &s, 1e-6, &Proof{Rows: []Row{{Rate: 0x1p80}}}); err != nil || !(fail < 1e-9) {
 		t.Errorf("a row that is above 0, surely, fails with %v: %v", fail, err)
+	}
+}
+
+// TestNoNoise: the noise of weights of inputs that are 0 is none, so that a neuron with a certain bias is certain.
+func TestNoNoise(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(8, 3)), network.Activation{Kind: network.ReLU}, 1, 1, 2, 1)
+	clear(post.Layers[0].Bias.SdLo)
+	clear(post.Layers[0].Bias.SdHi)
+	for i, n := range neurons(&post.Layers[0], []float64{0}) {
+		if n.variance != (arith.Interval{}) {
+			t.Errorf("neuron %d has the variance %v", i, n.variance)
+		}
 	}
 }

@@ -158,6 +158,9 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 		hi.Plus(v.Hi)
 		noisy := v.Hi > 0
 		for j, z := range x {
+			if z == 0 {
+				continue
+			}
 			at := j*len(list) + i
 			mean.Add(l.Weight.Mean[at], z)
 			v, square := variance(&l.Weight, at), arith.Exactly(z).Square()

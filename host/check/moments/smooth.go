@@ -54,9 +54,13 @@ func stretches(a network.Activation, al arith.Interval, b float64, n bounds, tol
 	room := max(1-b*n.variance.Hi, 1.0/16)
 	reach := (n.mean.Size()*max(0, 1-room)+sd*sd*al.Size())/room + within*sd/math.Sqrt(room)
 	f.most = 0.5 / max(n.variance.Hi, 0x1p-1000)
+	right := float64(lastStep)
+	if _, second := curves.Derivatives(a, 0, lastStep); second == (arith.Interval{}) {
+		right = 0 // it is a line from there on
+	}
 	r := &response{parts: []stretch{f.ray(-lastStep, true)}}
-	for from, step := -float64(lastStep), 1.0; from < lastStep; {
-		end := float64(lastStep)
+	for from, step := -float64(lastStep), 1.0; from < right; {
+		end := right
 		if from < 0 {
 			end = 0
 		}
@@ -70,7 +74,7 @@ func stretches(a network.Activation, al arith.Interval, b float64, n bounds, tol
 			}
 		}
 	}
-	r.parts = append(r.parts, f.ray(lastStep, false))
+	r.parts = append(r.parts, f.ray(right, false))
 	return r
 }
 

@@ -53,6 +53,15 @@ func TestStretches(t *testing.T) {
 	}
 }
 
+// TestLineAbove: where the moment is nearly infinite it is that of what ELU is above 0, a line, however far out.
+func TestLineAbove(t *testing.T) {
+	const mean, v = -0.29, 0.027
+	f := stretches(network.Activation{Kind: network.ELU, Slope: 1}, arith.Exactly(0), 0.998/v, bounds{arith.Exactly(mean), arith.Exactly(v)}, 0.05)
+	if got := f.valueUp(mean, v); !(got > 1 && got < 3) {
+		t.Errorf("a moment of e^%v, of %d parts", got, len(f.parts))
+	}
+}
+
 // TestNegative: of outputs below 0 a row has the largest of its coefficients; and boxes of some width are for ReLU alone.
 func TestNegative(t *testing.T) {
 	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(53, 8)), network.Activation{Kind: network.Tanh}, 0.001, 1, 1, 1)

@@ -151,8 +151,11 @@ func (f *bent) at(t float64) place {
 
 // of is at least -al z + b z^2/2.
 func (f *bent) of(z arith.Interval) float64 {
-	return z.Square().Times(arith.Exactly(f.b / 2)).Minus(f.al.Times(z)).Hi
+	return z.Square().Times(f.half()).Minus(f.al.Times(z)).Hi
 }
+
+// half encloses b/2, which may be subnormal.
+func (f *bent) half() arith.Interval { return arith.Exactly(f.b).Times(arith.Exactly(0.5)) }
 
 // cut appends pieces from x to y. Where g” >= c, g is at most its chord and -c (t-x)(y-t)/2.
 func (f *bent) cut(pieces []measure.Piece, x, y place, tol float64) []measure.Piece {
@@ -189,7 +192,7 @@ func (f *bent) bends(x, y place) (least, most float64) {
 	second, width := arith.Of(lo, hi), arith.Difference(y.t, x.t)
 	chord := y.z.Minus(x.z).Over(width)
 	off := width.Times(arith.Exactly(second.Size())).Hi
-	first := arith.Of(max(0, chord.Lo-off), min(f.act.Lipschitz(), chord.Hi+off))
+	first := arith.Of(max(0, arith.SumDown(chord.Lo, -off)), min(f.act.Lipschitz(), arith.SumUp(chord.Hi, off)))
 	if !(first.Lo <= first.Hi) {
 		first = arith.Of(0, f.act.Lipschitz())
 	}
@@ -227,7 +230,7 @@ func (f *bent) outer(x float64, side float64) measure.Piece {
 	base := func(l line) arith.Interval {
 		return arith.Exactly(l.at).Minus(arith.Exactly(l.slope).Times(arith.Exactly(x)))
 	}
-	half, k := arith.Exactly(f.b/2), arith.Exactly(by.slope)
+	half, k := f.half(), arith.Exactly(by.slope)
 	power := half.Times(base(by).Square()).Minus(arith.Exactly(a).Times(base(of)))
 	slope := arith.Exactly(f.b).Times(base(by)).Times(k).Minus(arith.Exactly(a).Times(arith.Exactly(of.slope)))
 	p := measure.Piece{To: arith.Inf, Power: power.Hi, Slope: slope.Hi, Bend: arith.Exactly(f.b).Times(k.Square()).Hi}

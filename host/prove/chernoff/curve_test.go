@@ -123,6 +123,17 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestLeastHalf: half of the least b is none of the numbers that are rounded to 0.
+func TestLeastHalf(t *testing.T) {
+	f := &bent{act: network.Activation{Kind: network.Softplus}, b: 0x1p-1074}
+	if got := f.of(arith.Exactly(100)); got < 5000*0x1p-1074 {
+		t.Errorf("of z = 100: %v", got)
+	}
+	if p := f.outer(farEnd, 1); p.Power < 0 || p.Bend < 0x1p-1074 {
+		t.Errorf("beyond: %v", p)
+	}
+}
+
 // TestCurveMoments: of pieces, in corners and above a plane; near what quadrature says.
 func TestCurveMoments(t *testing.T) {
 	r := rand.New(rand.NewPCG(34, 22))
