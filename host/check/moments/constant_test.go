@@ -25,3 +25,23 @@ func TestConstantOfRow(t *testing.T) {
 		t.Errorf("a row that is above 0, surely, fails with %v: %v", fail, err)
 	}
 }
+
+// TestOfNothing: weights that meet a 0 make no noise, of whatever size, and a chance below the least power of 2 that
+// expUp gives is one that certify may claim.
+func TestOfNothing(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(8, 3)), network.Activation{Kind: network.Tanh}, 0.5, 1, 1, 2)
+	clear(post.Layers[0].Bias.SdLo)
+	clear(post.Layers[0].Bias.SdHi)
+	if n := neurons(&post.Layers[0], []float64{0}); n[0].variance.Hi != 0 {
+		t.Errorf("the variance is up to %v", n[0].variance.Hi)
+	}
+	if n := neurons(&post.Layers[0], []float64{1}); !(n[0].variance.Lo > 0) {
+		t.Error("a weight makes no noise")
+	}
+	if got := chanceUp(-2000); !(got > 0 && got < 1e-320) {
+		t.Errorf("e^-2000 is at most %v", got)
+	}
+	if got := chanceUp(-710); !(got >= 4.476e-309 && got < 4.477e-309) {
+		t.Errorf("e^-710 is at most %v", got)
+	}
+}

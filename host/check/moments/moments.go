@@ -163,7 +163,7 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 			v, square := variance(&l.Weight, at), arith.Exactly(z).Square()
 			lo.Add(v.Lo, square.Lo)
 			hi.Add(v.Hi, square.Hi)
-			noisy = noisy || v.Hi > 0
+			noisy = noisy || v.Hi > 0 && z != 0
 		}
 		list[i].mean = arith.Of(mean.Lo(), mean.Hi())
 		if noisy { // else its variance is 0, not nearly so
