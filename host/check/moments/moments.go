@@ -307,7 +307,15 @@ func (a *around) quantileUp(e exponent, tau float64) float64 {
 	if size > 0 {
 		h = leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
 	}
-	return arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough)) + log)).Over(arith.Exactly(h)).Hi
+	rates := []float64{h}
+	if !plain(a.layers[0].Activation) { // near the rate that has no moment stretches are far above it
+		rates = append(rates, 0.96*h, 0.88*h)
+	}
+	least := arith.Inf
+	for _, h := range rates {
+		least = min(least, arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough))+log)).Over(arith.Exactly(h)).Hi)
+	}
+	return least
 }
 
 // leastAt is about where a function of h > 0 that falls and then grows, and is infinite from somewhere on, is least:

@@ -98,3 +98,16 @@ func TestStretchesNearTheEdge(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantileNearTheEdge: a square has its best rate near the largest that has a moment, where stretches of softplus are
+// far above it; a lower rate says nearly as much.
+func TestQuantileNearTheEdge(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(53, 9)), network.Activation{Kind: network.Softplus}, 0, 1, 1, 1)
+	a := &around{Chain: &Chain{post.Layers}}
+	a.neurons = [][]bounds{{{arith.Exactly(-0.3375), arith.Exactly(0.01)}}}
+	e := newExponent(1)
+	e.b[0] = 1
+	if q := a.quantileUp(e, 1e-4); !(q > 0.26 && q < 0.3) { // z^2/2 is 0.262 at the quantile of t; it was 4.9 by that rate
+		t.Errorf("half of the square is above %v with probability 1e-4", q)
+	}
+}
