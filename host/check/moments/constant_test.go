@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
@@ -27,14 +26,22 @@ func TestConstantOfRow(t *testing.T) {
 	}
 }
 
-// TestNoNoise: the noise of weights of inputs that are 0 is none, so that a neuron with a certain bias is certain.
-func TestNoNoise(t *testing.T) {
-	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(8, 3)), network.Activation{Kind: network.ReLU}, 1, 1, 2, 1)
+// TestOfNothing: weights that meet a 0 make no noise, of whatever size, and a chance below the least power of 2 that
+// expUp gives is one that certify may claim.
+func TestOfNothing(t *testing.T) {
+	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(8, 3)), network.Activation{Kind: network.Tanh}, 0.5, 1, 1, 2)
 	clear(post.Layers[0].Bias.SdLo)
 	clear(post.Layers[0].Bias.SdHi)
-	for i, n := range neurons(&post.Layers[0], []float64{0}) {
-		if n.variance != (arith.Interval{}) {
-			t.Errorf("neuron %d has the variance %v", i, n.variance)
-		}
+	if n := neurons(&post.Layers[0], []float64{0}); n[0].variance.Hi != 0 {
+		t.Errorf("the variance is up to %v", n[0].variance.Hi)
+	}
+	if n := neurons(&post.Layers[0], []float64{1}); !(n[0].variance.Lo > 0) {
+		t.Error("a weight makes no noise")
+	}
+	if got := chanceUp(-2000); !(got > 0 && got < 1e-320) {
+		t.Errorf("e^-2000 is at most %v", got)
+	}
+	if got := chanceUp(-710); !(got >= 4.476e-309 && got < 4.477e-309) {
+		t.Errorf("e^-710 is at most %v", got)
 	}
 }

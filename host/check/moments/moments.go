@@ -166,7 +166,7 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 			v, square := variance(&l.Weight, at), arith.Exactly(z).Square()
 			lo.Add(v.Lo, square.Lo)
 			hi.Add(v.Hi, square.Hi)
-			noisy = noisy || v.Hi > 0
+			noisy = noisy || v.Hi > 0 && z != 0
 		}
 		list[i].mean = arith.Of(mean.Lo(), mean.Hi())
 		if noisy { // else its variance is 0, not nearly so
@@ -310,7 +310,15 @@ func (a *around) quantileUp(e exponent, tau float64) float64 {
 	if size > 0 {
 		h = leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
 	}
-	return arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough)) + log)).Over(arith.Exactly(h)).Hi
+	rates := []float64{h}
+	if !plain(a.layers[0].Activation) { // near the rate that has no moment stretches are far above it
+		rates = append(rates, 0.96*h, 0.88*h)
+	}
+	least := arith.Inf
+	for _, h := range rates {
+		least = min(least, arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough))+log)).Over(arith.Exactly(h)).Hi)
+	}
+	return least
 }
 
 // leastAt is about where a function of h > 0 that falls and then grows, and is infinite from somewhere on, is least:

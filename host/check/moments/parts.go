@@ -67,9 +67,18 @@ func (a *around) tailUp(row *property.Row, by *Row) float64 {
 	}
 	sum := 0.0
 	for _, of := range by.parts(max(0, least.Lo())) {
-		sum = arith.Up(sum + expUp(a.tailLogUp(row, &of)))
+		sum = arith.Up(sum + chanceUp(a.tailLogUp(row, &of)))
 	}
 	return min(1, sum)
+}
+
+// chanceUp is at least e^y for y <= 0 as expUp, but not above 2^-1000 where e^y is much less: certify claims such chances.
+func chanceUp(y float64) float64 {
+	if y < -700 {
+		root := expUp(y / 2)
+		return arith.Up(root * root)
+	}
+	return expUp(y)
 }
 
 // heightUp is at least g(h sqrt v) - square v for all variances v of a part. That is convex in v, so the ends do; where

@@ -54,11 +54,10 @@ func stretches(a network.Activation, al arith.Interval, b float64, n bounds, tol
 	room := max(1-b*n.variance.Hi, 1.0/16)
 	reach := (n.mean.Size()*max(0, 1-room)+sd*sd*al.Size())/room + within*sd/math.Sqrt(room)
 	f.most = 0.5 / max(n.variance.Hi, 0x1p-1000)
-	right := float64(lastStep)
-	if _, second := curves.Derivatives(a, 0, lastStep); second == (arith.Interval{}) {
-		right = 0 // it is a line from there on
+	r, right := &response{parts: []stretch{f.ray(-lastStep, true)}}, float64(lastStep)
+	if curves.Beyond(a, 0, false).Off == (arith.Interval{}) {
+		right = 0 // a line from there on: cut, it would bend by no more than most
 	}
-	r := &response{parts: []stretch{f.ray(-lastStep, true)}}
 	for from, step := -float64(lastStep), 1.0; from < right; {
 		end := right
 		if from < 0 {
@@ -161,9 +160,11 @@ func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
 		return b*z*z/2 - al*z - x*x/2
 	}
 	middle, powers := 0.0, [steps + 1]float64{}
-	for x := -float64(wide); x <= wide; x += 2 { // there may be two modes
-		if power(x) > power(middle) {
-			middle = x
+	for x := -float64(wide); x <= wide; x += 2 { // there may be two modes, one of them where s bends, in few deviations
+		for _, at := range []float64{x, (x/4 - mean) / math.Sqrt(v)} {
+			if power(at) > power(middle) {
+				middle = at
+			}
 		}
 	}
 	for range moves {
