@@ -118,6 +118,21 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
+// TestNoRate: of a row whose variance is so small beside its mean that the rate to begin with is infinite nothing is shown.
+func TestNoRate(t *testing.T) {
+	post := provetest.Noisy(rand.New(rand.NewPCG(34, 26)), 0.2, false, 2, 3, 2, 2)
+	x := []float64{1, 0}
+	p, err := newChain(post).newPoint(t.Context(), property.Box{Lo: x, Hi: x}, 1e-6)
+	if err != nil || p == nil {
+		t.Fatal(err)
+	}
+	c := []float64{0x1p-500, 0}
+	g := guess{head: p.head(&property.Row{CLo: c, CHi: c, D: 1e300, DHi: 1e300})}
+	if p.rowApprox(&g); !math.IsInf(g.log, 1) && !(g.log < 0) {
+		t.Errorf("%v", g.log)
+	}
+}
+
 // TestSag: the moment of a normal number with b < 0 exceeds the corners of a cell by no more than is said, along means
 // and along variances, and by nearly as much in a small cell.
 func TestSag(t *testing.T) {

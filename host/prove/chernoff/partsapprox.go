@@ -33,8 +33,8 @@ func (p *point) rowApprox(g *guess) {
 	var best trial
 	g.rate, _ = leastApprox(mean/variance/2, func(h float64) float64 {
 		t, o := p.momentApprox(row, h, arith.Up(h*h)/2, loss, rounds)
-		if math.IsInf(t.log, 1) {
-			return t.log
+		if !(t.log < math.Inf(1)) || len(o.second) < len(row.s) { // NaN, too, as of an infinite rate
+			return math.Inf(1)
 		}
 		v := row.noiseApprox(o)
 		log := t.log + tiltedApprox(h, v) - h*h*v/2 // as parts may make it
