@@ -44,20 +44,26 @@ func TestCovariedConv(t *testing.T) {
 	}
 }
 
+// covariedConv is a random convolution, its covariance, and both of it here.
+func covariedConv(t *testing.T, rng *rand.Rand) (net.Conv, *posterior.Covariance, *posterior.Layer, *covaried) {
+	t.Helper()
+	m := convtest.RandomConv(rng)
+	c := convtest.RandomKronecker(rng, m, math.Exp2(float64(rng.IntN(12)-8)))
+	shape, _, err := shapeOf(m, net.Activation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &posterior.Layer{Layer: net.Layer{Map: m}}
+	return m, c, l, newCovaried(l, c, mostFormedInputs, shape.at)
+}
+
 // TestCovariedConvBox: what is said of a row of a convolution over a box is at least what the law says, in
 // rational numbers, at corners of it, and at a point it is that; so is the mean.
 func TestCovariedConvBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 63))
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	for i := range testscale.Cases(t, 200) {
-		m := convtest.RandomConv(rng)
-		c := convtest.RandomKronecker(rng, m, math.Exp2(float64(rng.IntN(12)-8)))
-		shape, _, err := shapeOf(m, net.Activation{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := posterior.Layer{Layer: net.Layer{Map: m}}
-		v := newCovaried(&l, c, mostFormedInputs, shape.at)
+		m, c, _, v := covariedConv(t, rng)
 		in, out, width := m.Inputs(), m.Outputs(), float64(i%2)
 		z, radius, row := newSpan(in), make([]float64, in), make([]float64, out)
 		for j := range in {
@@ -73,7 +79,7 @@ func TestCovariedConvBox(t *testing.T) {
 			for e, sd := range c.Sd {
 				g := new(big.Rat)
 				for o, a := range row {
-					for t, q := range append(append([]int32{}, shape.at.under(o/filters)...), int32(in)) {
+					for t, q := range append(append([]int32{}, v.at.under(o/filters)...), int32(in)) {
 						if q >= 0 {
 							x := rat(a)
 							x.Mul(x, rat(c.QG[o%filters*filters+e/n])).Mul(x, rat(c.QA[t*n+e%n]))
@@ -123,14 +129,8 @@ func TestCovariedConvBox(t *testing.T) {
 func TestCovariedConvAsCertify(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 96))
 	for i := range testscale.Cases(t, 1000) {
-		m := convtest.RandomConv(rng)
-		c := convtest.RandomKronecker(rng, m, math.Exp2(float64(rng.IntN(12)-8)))
-		shape, _, err := shapeOf(m, net.Activation{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := posterior.Layer{Layer: net.Layer{Map: m}}
-		conv, err := covary.NewConv(&l, m, c)
+		m, c, l, v := covariedConv(t, rng)
+		conv, err := covary.NewConv(l, m, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestCovariedConvAsCertify(t *testing.T) {
 		for o := range row {
 			row[o] = rng.NormFloat64() * float64(rng.IntN(3))
 		}
-		v, over := newCovaried(&l, c, mostFormedInputs, shape.at), conv.Over(bound.Fed{Lo: z.lo, Hi: z.hi, Radius: radius})
+		over := conv.Over(bound.Fed{Lo: z.lo, Hi: z.hi, Radius: radius})
 		same := func(what string, got, want float64) {
 			if math.Abs(got-want) > 1e-9*want+1e-60 {
 				t.Fatalf("%d %+v: %s %v, certify has %v", i, m, what, got, want)
