@@ -78,7 +78,7 @@ type certifyFlags struct {
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/formats.md); required")
+	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/files.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.post.addPredictive(f)
@@ -87,7 +87,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
-	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
+	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
 	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")

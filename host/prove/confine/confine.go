@@ -21,7 +21,7 @@ import (
 )
 
 // Tau is the failure budget of one bound of the noise of a neuron. What is not proved with it was
-// never proved with a larger one: what is lost is not lost to noise (docs/measurements.md).
+// never proved with a larger one: what is lost is not lost to noise.
 const Tau = 1e-9
 
 const (
