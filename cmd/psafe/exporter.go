@@ -13,8 +13,7 @@ import (
 const exporterAbout = `psafe exporter prints psafe_export.py, a Python file to copy beside a training
 script: it saves posteriors of torch (bayesian-torch, blitz, torchbnn, own
 layers, MC dropout, ensembles), laplace-torch, Pyro, NumPyro, TensorFlow
-Probability, HMC and SWAG as files that psafe reads. docs/start.md has a script
-for each.
+Probability, HMC and SWAG as files that psafe reads (docs/start.md).
 
   psafe exporter --out psafe_export.py`
 

@@ -32,6 +32,11 @@ func TestReference(t *testing.T) {
 func referenceCommands() string {
 	var b strings.Builder
 	certify := certifyCommand().Flags()
+	b.WriteString("Commands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "[%s](#%[1]s)\n", c.Name())
+	}
+	b.WriteString("\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "## %s\n\n```\n%s\n", c.Name(), strings.TrimSpace(c.Long))
 		var as, own []string
