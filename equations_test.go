@@ -26,11 +26,19 @@ var (
 // Go and OpenCL C that cite them.
 func TestEquations(t *testing.T) {
 	page := map[string]string{}
+	paper := map[string]bool{} // what docs/theory.md defines: it takes the other pages' proofs over
 	all := pages(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for line := range strings.Lines(all[name]) {
 			m := defined.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 			if m == nil {
+				continue
+			}
+			if name == "docs/theory.md" {
+				if paper[m[1]] {
+					t.Errorf("(%s) is defined twice in %s", m[1], name)
+				}
+				paper[m[1]] = true
 				continue
 			}
 			if before, is := page[m[1]]; is {
