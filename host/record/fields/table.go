@@ -90,7 +90,7 @@ var Table = []Field{
 	{Name: "margin", Type: "number or null", Class: Proved, Doc: "lower bound of the least margin: of the box (centred), or the best of all boxes (drawn); >= 0 is safe"},
 	{Name: "require", Type: "number, or text", Class: Question, Asked: true, Doc: "`--require`; a fraction that has no finite decimal is text, `\"2/3\"`"},
 	{Name: "verdict", Type: "string", Class: Compared, Doc: "`safe` if p_lower >= require and p_lower > 0, `unsafe` if p_upper < require, else `unknown`; the statistical interval does not count"},
-	{Name: "guarantee", Type: "string", Class: Compared, Doc: "what p_lower and p_upper are: certified bounds in real arithmetic (docs/soundness.md)"},
+	{Name: "guarantee", Type: "string", Class: Compared, Doc: "what p_lower and p_upper are: certified bounds in real arithmetic (docs/theory.md)"},
 	{Name: "stopped", Type: "string, omitted", Class: Compared, Doc: "why the search ended early: `time limit` ([time limits](#time-limits)), or `require`, as the verdict [was " +
 		"known](#until-a-verdict-is-known). The bounds are what was proved until then"},
 	{Name: "precision", Type: "string", Class: Question, Asked: true, Doc: "`float32` or `float64`"},
@@ -103,7 +103,7 @@ var Table = []Field{
 	{Name: "posterior_sha256", Type: "string", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "posterior_scale", Type: "string", Class: Question, Asked: true, Doc: "a word of [`--scale`](formats.md#scale-what-a-spread-is), then after commas the words of single arrays that differ, such as " +
 		"`softplus,none`; with `--scale-factor`, for example `sd x 10`; `unknown` for sets of networks, dropout, and where no array is a spread, as with covariances alone"},
-	{Name: "predictive", Type: "string, omitted", Class: Question, Asked: true, Doc: "`linearised` with `--predictive linearised`: P_safe is that of the networks linearised in their weights about the mean, another posterior of functions than that of the networks ([posteriors.md](posteriors.md#8-the-linearised-posterior))"},
+	{Name: "predictive", Type: "string, omitted", Class: Question, Asked: true, Doc: "`linearised` with `--predictive linearised`: P_safe is that of the networks linearised in their weights about the mean, another posterior of functions than that of the networks ([theory](theory.md#58-the-linearised-posterior))"},
 	{Name: "posterior_sd", Type: "string, omitted", Class: Question, Asked: true, Doc: "for an ONNX network: `--sd` as typed, `relative` and `--sd-relative`, or `file` and `--scale`"},
 	{Name: "posterior_sd_file", Type: "string, omitted", Class: Said, Doc: "`--sd-file`: path as typed"},
 	{Name: "posterior_sd_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
@@ -127,17 +127,17 @@ var Table = []Field{
 		"coordinates of that point, one between each two planes. They lie inside the cell, or on its end in an axis without planes; without " +
 		"`centres` the point is the middle"},
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
-		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
+		"([theory](theory.md#85-large-neurons), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
 	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T, or each cell"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each cell of T how its rows were proved for all networks whose noise is confined " +
-		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
+		"([theory](theory.md#67-phases-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
-		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open`, `rows` and `trees`"},
-	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T, or each cell where T was cut, the moments that its rows were bounded by ([chernoff.md](chernoff.md#6-in-a-record)): an object with `rows`, " +
+		"added up ([theory](theory.md#67-phases-in-a-record)): an object with `open`, `rows` and `trees`"},
+	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff: for each box of T, or each cell where T was cut, the moments that its rows were bounded by ([theory](theory.md#79-moments-in-a-record)): an object with `rows`, " +
 		"each with `rate` and `slopes`, on a box of some width with `budget` and `shares`, at a point where parts of the last layer's noise pay with `squares` and `upto`, and with three and more hidden layers `statements`, each with a rate and slopes"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
-		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
+		"([theory](theory.md#13-mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
 	{Name: "proof.boxes", Type: "integers", Class: Certificate, Doc: "drawn boxes: the numbers of those in the union"},
 	{Name: "proof.cuts", Type: "lists", Class: Certificate, Doc: "`--splits`: the tree of pieces in preorder. `[]` is a leaf, `[array, entry, at]` a cut of that entry of array 2k (weights of layer " +
