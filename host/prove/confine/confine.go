@@ -1,6 +1,6 @@
 // Package confine bounds P_safe from below by one event that confines the noise of every neuron to an
 // interval, on which all drawn networks are decided at once: the network of the means with intervals
-// for biases, by phases ((68), docs/confinement.md).
+// for biases, by phases ((68), docs/theory.md).
 package confine
 
 import (
