@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/internal/pagetest"
+	"psafe/host/lab/testkit/pagetest"
 )
 
 // mayImport is the architecture (docs/architecture.md): which packages of this
@@ -178,21 +178,21 @@ var mayImport = map[string][]string{
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",
 	},
-	"psafe/internal/child":     {"psafe/internal/fault"},
-	"psafe/internal/fault":     {},
-	"psafe/internal/fpcontrol": {},
-	"psafe/internal/infile":    {},
-	"psafe/internal/nearest":   {},
-	"psafe/internal/outfile":   {"psafe/internal/infile"},
-	"psafe/internal/pagetest":  {},
-	"psafe/internal/testscale": {},
-	"psafe/internal/vector":    {},
-	"psafe/internal/mutants":   {},
-	"psafe/internal/gpucode":   {"psafe/kernels"},
-	"psafe/internal/release":   {},
-	"psafe/python":             {},
-	"psafe/testdata":           {},
-	"psafe/testdata/gen":       {"psafe/"},
+	"psafe/internal/child":            {"psafe/internal/fault"},
+	"psafe/internal/fault":            {},
+	"psafe/internal/fpcontrol":        {},
+	"psafe/internal/infile":           {},
+	"psafe/internal/nearest":          {},
+	"psafe/internal/outfile":          {"psafe/internal/infile"},
+	"psafe/host/lab/testkit/pagetest": {},
+	"psafe/internal/testscale":        {},
+	"psafe/internal/vector":           {},
+	"psafe/internal/mutants":          {},
+	"psafe/internal/gpucode":          {"psafe/kernels"},
+	"psafe/internal/release":          {},
+	"psafe/python":                    {},
+	"psafe/testdata":                  {},
+	"psafe/testdata/gen":              {"psafe/"},
 }
 
 var update = flag.Bool("update", false, "write the list of packages in docs/architecture.md")
