@@ -94,7 +94,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
 	c.device.add(f)
-	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
+	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
@@ -105,10 +105,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
-	f.BoolVar(&c.noTiming, "omit-timing", false, "leave out seconds and peak_bytes, so that two runs give identical files")
+	f.BoolVar(&c.noTiming, "omit-timing", false, omitTimingUsage)
 	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
-	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
-	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none")
+	f.DurationVar(&c.total, "total-time-limit", 0, totalTimeUsage)
+	f.StringVar(&c.progress, "progress", progressAuto, progressUsage)
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
 }
 

@@ -14,6 +14,14 @@ import (
 	"psafe/internal/outfile"
 )
 
+// What several commands say of one flag.
+const (
+	recheckUsage    = "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU"
+	omitTimingUsage = "leave out seconds and peak_bytes, so that two runs give identical files"
+	totalTimeUsage  = "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)"
+	progressUsage   = "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none"
+)
+
 // outFlags are --out and --overwrite, the same for every command that writes a file.
 type outFlags struct {
 	path      string

@@ -98,7 +98,7 @@ func referenceFields() (record, proof string) {
 		}
 		text = ""
 	}
-	to := &record
+	to, last := &record, fields.Class("")
 	for _, f := range fields.Table {
 		object, name, within := strings.Cut(f.Name, ".")
 		switch {
@@ -107,10 +107,17 @@ func referenceFields() (record, proof string) {
 			to = &proof
 			text = fmt.Sprintf("`%s` (%s): %s", name, typeOf(f), f.Doc)
 		case within:
-			text += fmt.Sprintf("; `%s` %s, %s", name, typeOf(f), f.Class)
+			sep := ", "
+			if f.Class != last {
+				sep, last = fmt.Sprintf("; %s: ", f.Class), f.Class
+			}
+			text += fmt.Sprintf("%s`%s`", sep, name)
+			if kind := typeOf(f); !strings.HasPrefix(kind, "number") { // most are
+				text += " (" + kind + ")"
+			}
 		default:
 			end(to)
-			to = &record
+			to, last = &record, ""
 			text = fmt.Sprintf("`%s` (%s, %s): %s", f.Name, typeOf(f), f.Class, f.Doc)
 			if f.Said != "" {
 				text += "; said " + f.Said
