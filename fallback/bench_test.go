@@ -13,7 +13,7 @@ import (
 
 // The benchmarks measure one core: they call the operations on a device with one
 // worker, whose loops run on the benchmark's own goroutine. Only
-// BenchmarkLBP2x128 uses all cores. docs/measurements.md holds the numbers.
+// BenchmarkLBP2x128 uses all cores.
 
 // oneCore is the device of T with one worker.
 func oneCore[T bound.Real]() *Device[T] {

@@ -13,7 +13,7 @@ import (
 
 // TestPoolBehindActivation: the lines of an activation on a pool's V and Above, put upon the pool's
 // lines, enclose the activation of the greatest member by its star, for members in their intervals
-// that keep to their leads: (42) of docs/soundness.md.
+// that keep to their leads: (42) of docs/theory.md.
 func TestPoolBehindActivation(t *testing.T) {
 	const window = 3
 	dev := fallback.New(bound.Float64)

@@ -1,8 +1,8 @@
 """Writes the posterior of a Bayesian neural network as a file that psafe reads.
 
 One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or later, and imports
-torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
-for each library; "psafe exporter" prints this file.
+torch only inside of functions that were given torch modules. docs/start.md of psafe shows its
+use; "psafe exporter" prints this file.
 
     save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
                           layers, layers without spread

@@ -75,7 +75,7 @@ func (e ended) refused(t *testing.T, path, want string) {
 	}
 }
 
-// TestBombs holds the program to the table of limits in docs/formats.md: what is small on
+// TestBombs holds the program to the table of limits in docs/files.md: what is small on
 // disk and large in memory ends with one line, within 4 GiB of address space.
 func TestBombs(t *testing.T) {
 	for _, b := range bombs() {

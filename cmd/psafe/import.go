@@ -13,7 +13,7 @@ import (
 
 const importAbout = `psafe import reads a safetensors file or a .npz whose arrays have names of their
 own, such as a torch state_dict, and writes it in psafe's own format. A map in
-JSON says which array is what (docs/formats.md); --suggest prints one to begin
+JSON says which array is what (docs/files.md); --suggest prints one to begin
 with. --reference names inputs and the logits that your framework gives for them
 with the mean weights: a map that gives others is refused.
 

@@ -1,6 +1,6 @@
 package bound
 
-// The noise of rows on their way down (docs/concentration.md (11), (12); docs/convolution.md (17),
+// The noise of rows on their way down (docs/theory.md (11), (12), (17),
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
 // startUnits begins with the noise that layer k itself adds to the units of a run.

@@ -73,9 +73,9 @@ type Device interface {
 	Concretize(Concretize) error
 	Intersect(Intersect) error
 
-	// Those of concentration LBP (docs/concentration.md), which runs the ones above with
+	// Those of concentration LBP (docs/theory.md, section 3), which runs the ones above with
 	// the means as weight box. They carry the two numbers that stand for the weights'
-	// deviations: a mean (e of docs/concentration.md (11), how far the least value over T lies below
+	// deviations: a mean (e of docs/theory.md (11), how far the least value over T lies below
 	// on average) and a variance (v of (12)).
 	SquareRows(SquareRows) error
 	NoiseRows(NoiseRows) error
@@ -85,11 +85,11 @@ type Device interface {
 	// Those of max pools.
 	PoolStar(PoolStar) error
 	PoolLines(PoolLines) error
-	// Those of shared weights, pools and sources (docs/convolution.md).
+	// Those of shared weights, pools and sources (docs/theory.md, section 4).
 	Gather(Gather) error
 	GatherSum(GatherSum) error
 	PlaceRows(PlaceRows) error
-	// Those of weights that are used in several places (docs/convolution.md).
+	// Those of weights that are used in several places (docs/theory.md, section 4).
 	PairNoise(PairNoise) error
 	SharedVar(SharedVar) error
 	ShareBox(ShareBox) error

@@ -1,7 +1,7 @@
 package bound
 
 // factors are the ranges over T of what each weight of layer l is multiplied by in each row, g of
-// docs/convolution.md (30): the product of the rows a over the layer's pre-activations with the
+// docs/theory.md (30): the product of the rows a over the layer's pre-activations with the
 // intervals under each tap, as if these were weights. [Items x taps x channels x rows]
 func (p *pass) factors(l int, a Array, rows int) Interval {
 	lay, items := &p.layers[l], p.query.Batch.Items

@@ -2,7 +2,7 @@ package bound
 
 import "math"
 
-// Max pools (docs/convolution.md (22) to (25)): v = max of the members y of its window. The
+// Max pools (docs/theory.md (22) to (25)): v = max of the members y of its window. The
 // star y_* of a window is the member whose interval has the largest middle, v >= y_*, and v is
 // below a line in y_*, for which it helps to know by how much the star leads the others at least.
 

@@ -8,10 +8,10 @@ import (
 type Propagation int
 
 const (
-	// IBP propagates intervals (docs/soundness.md, Affine), through several linear layers behind
+	// IBP propagates intervals (docs/theory.md, Affine), through several linear layers behind
 	// each other (batch norms, joins) in one step.
 	IBP Propagation = iota
-	// LBP back-substitutes linear bounds (docs/soundness.md, section 3), every hidden bound
+	// LBP back-substitutes linear bounds (docs/theory.md, section 2.3), every hidden bound
 	// intersected with that of IBP.
 	LBP
 )

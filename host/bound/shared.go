@@ -3,7 +3,7 @@ package bound
 import "math"
 
 // Boxes of weights that are used in several places. Rows may take each place by itself, as if the
-// weights there were different ones, or remember that they are one (docs/convolution.md
+// weights there were different ones, or remember that they are one (docs/theory.md
 // (29)). Both bound the same box: the better counts.
 
 // alsoShared adds, for weight boxes with width, each form once more with (29), if one of the

@@ -8,7 +8,7 @@ import (
 
 // Allow lets the pre-activation of each unit of the next hidden layer, by[i], or each property row
 // from below, if all hidden layers are bounded, be off by that much from what the weight box says
-// ((68) of docs/confinement.md: noise, on the event that it is no more). All that is proved after
+// ((68) of docs/theory.md: noise, on the event that it is no more). All that is proved after
 // it holds for every such deviation, another one for every input and every unit. by are numbers >= 0
 // that fit the device's precision.
 func (s *Splits) Allow(by []float64) error {

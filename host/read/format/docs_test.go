@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDocumentedGraphs: the headers and maps of docs/formats.md are read.
+// TestDocumentedGraphs: the headers and maps of docs/files.md are read.
 func TestDocumentedGraphs(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "formats.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "files.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

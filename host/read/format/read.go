@@ -44,7 +44,7 @@ type Options struct {
 const maxFile = 4 << 30
 
 // Read reads a posterior from a file or a directory, in any of the formats of
-// docs/formats.md; the content decides which, never the name. The result is
+// docs/files.md; the content decides which, never the name. The result is
 // valid (see Posterior.Validate). Means and spreads are exactly those of the
 // file; the bounds of the standard deviations are rounded outward.
 //
@@ -182,7 +182,7 @@ func parse(file blob) (*contents, error) {
 			names = append(names, f.name)
 		}
 	}
-	return nil, fmt.Errorf("not a posterior: neither %s nor a deepbayes directory (see docs/formats.md)", strings.Join(names, ", "))
+	return nil, fmt.Errorf("not a posterior: neither %s nor a deepbayes directory (see docs/files.md)", strings.Join(names, ", "))
 }
 
 // parseZip tells psafe's own .npz from those of the uai2020 repository.

@@ -136,7 +136,7 @@ func suggest(t *tensorFile, refs *references) (text []byte, notes []string, err 
 	m := &tensorMap{}
 	list := t.candidates(m)
 	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("no tensor of two axes or more has a name that looks like the weight of a layer; the file has %s: write the map by hand (docs/formats.md)", someNames(t.names()))
+		return nil, nil, fmt.Errorf("no tensor of two axes or more has a name that looks like the weight of a layer; the file has %s: write the map by hand (docs/files.md)", someNames(t.names()))
 	}
 	order, layout, note := t.arranged(list)
 	if m.Layout = layout; note != "" {

@@ -93,7 +93,7 @@ func openTensors(file blob) (*tensorFile, error) {
 }
 
 // Import reads the arrays of a safetensors file or a .npz, of any names, as the map says
-// (docs/formats.md, "Files with names of their own"). The result is valid, of KindGaussian,
+// (docs/files.md, "Files with names of their own"). The result is valid, of KindGaussian,
 // with the numbers of the file; its Source is the file, and Format says that there was a map.
 // References, unless it is "", is a .npz or safetensors file of inputs and logits by the framework
 // (and mean and std of the inputs): the posterior carries them, and a map after which the network
