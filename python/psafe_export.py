@@ -2116,7 +2116,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     """
     if not callable(model):
         raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
-                         "psafe import reads a state_dict" % _kind(model))
+                         "a state_dict is loaded into its module first, or its arrays given to save_gaussian" % _kind(model))
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):
         return _save_graph(path, model, inputs, names, reference)

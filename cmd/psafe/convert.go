@@ -42,6 +42,11 @@ func convertCommand() *cobra.Command {
 	})
 }
 
+// suggestion is a note about what to look at next.
+type suggestion string
+
+func (s suggestion) String() string { return string(s) }
+
 // posteriorFile is a posterior to be written.
 type posteriorFile struct {
 	outFlags

@@ -204,7 +204,7 @@ func (p *clbpPass) widenUnits() {
 	} {
 		mean := p.upload(w.of)
 		p.do(func() error {
-			return p.dev.Widen(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
+			return p.dev.Do(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
 		})
 		p.release(mean)
 	}

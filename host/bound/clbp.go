@@ -172,7 +172,7 @@ func (p *clbpPass) ownNoise(k int) {
 		}
 	}
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
+		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
 }
 

@@ -263,7 +263,7 @@ func (m *Model) Draw(spec BoxSpec) (*Boxes, error) {
 		boxes.add(i, box, slices.ContainsFunc(spec.Gamma[i/2], positive))
 		gamma, err := m.uploadOne(spec.Gamma[i/2])
 		if err == nil {
-			err = m.dev.DrawBox(DrawBox{
+			err = m.dev.Do(DrawBox{
 				Box: box, Centre: d.centre, Unit: d.unit, Gamma: gamma, Boxes: boxes.count, N: d.n,
 				Sampled: spec.Sampled, Seed: spec.Seed, First: spec.First, Stream: uint32(i),
 			})

@@ -65,7 +65,7 @@ func (p *pass) widen(k int) {
 	h, n := &p.hidden[k], p.layers[k].out
 	none := p.filled(0, n)
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
+		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
 	})
 }
 
@@ -83,7 +83,7 @@ func (p *pass) deviate(f *flight, l int, a Array) {
 	// A matrix for no input in particular; S is not used.
 	none, s, c := p.filled(0, items*n), p.array(items*r), p.array(items*r)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: by,
 			PerBox: 1, P: items, R: r, In: 1, Out: n,
 		})

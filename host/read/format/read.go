@@ -144,7 +144,7 @@ var fileFormats = []fileFormat{
 }
 
 // elsewhere is what to do about files that only the framework itself should read.
-const elsewhere = "write it from Python by the file that psafe exporter prints, or save its arrays as .npz or safetensors and use psafe import"
+const elsewhere = "write it from Python by the file that psafe exporter prints"
 
 func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -205,5 +205,5 @@ func parseZip(file blob) (*contents, error) {
 			return parseObjectNPZ(&members[i], file.size)
 		}
 	}
-	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): tell with psafe import --map what its arrays are", metaName)
+	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): name its arrays in Python, by save_gaussian of the file that psafe exporter prints", metaName)
 }

@@ -55,7 +55,7 @@ func (c *gatherSumCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.GatherSum(a)
+	return e.dev.Do(a)
 }
 
 // terms are what place j of item p sums in row r.

@@ -45,7 +45,7 @@ func (c *relaxCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Relax(a)
+	return e.dev.Do(a)
 }
 
 // lines are the lines of one neuron.
