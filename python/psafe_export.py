@@ -1291,6 +1291,11 @@ def _op(function):
     return SAME.get(name.strip("_"), name.strip("_"))
 
 
+def _in_place(function, op, args, kwargs):
+    """Whether a function of dropout changes the tensor that it takes."""
+    return getattr(function, "__name__", "").endswith("_") or bool(_bound(op, args, kwargs).get("inplace"))
+
+
 def _tensors(value, kind):
     """All that are of a kind in nested lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
@@ -1316,9 +1321,9 @@ class _Recorder:
     are plain numbers then; whoever asks for the data itself, as an if does, is refused. A layer
     with random weights is one step, in which only convolutions are looked at."""
 
-    def __init__(self, model, tensors):
+    def __init__(self, model, tensors, drops=False):
         import torch
-        self.torch, self.model, self.leaves = torch, model, {id(d.module): d for d in tensors}
+        self.torch, self.model, self.leaves, self.drops = torch, model, {id(d.module): d for d in tensors}, drops
         self.modules = {id(m): n for n, m in model.named_modules()}
         self.known = {id(p): n for n, p in list(model.named_parameters()) + list(model.named_buffers())}
         self.steps, self.versions, self.kept, self.all = {}, {}, [], []
@@ -1340,7 +1345,7 @@ class _Recorder:
             self.path.append(m)
             try:
                 self.called.add(id(m))
-                if id(m) in self.leaves and self.inside is None and args and id(args[0]) in self.steps:
+                if id(m) in self.leaves and self.inside is None:
                     return self.layer(m, call, args, kwargs)
                 return call(m, *args, **kwargs)
             finally:
@@ -1391,6 +1396,8 @@ class _Recorder:
         with self.torch._C.DisableTorchFunction():
             stale = [t for t in before if id(t) in self.versions and t._version != self.versions[id(t)]]
             out = function(*args, **kwargs)
+            if self.drops and op == "dropout" and not _in_place(function, op, args, kwargs):
+                out = out.clone()  # in evaluation it is the tensor that it was given, and that is not dropped
         if not _tensors(out, self.torch.Tensor):
             if op in NO_NUMBERS or op.startswith("get ") or self.inside is not None:
                 return out
@@ -1414,7 +1421,11 @@ class _Recorder:
 
     def layer(self, m, call, args, kwargs):
         """A layer with random weights."""
-        feed = self.steps[id(args[0])]
+        given = list(args) + list(kwargs.values())
+        feed = next((self.steps[id(t)] for t in given if id(t) in self.steps), None)
+        if feed is None:
+            raise ValueError("%s: has random weights and is called with a constant: psafe has no random constants (nor recurrent networks "
+                             "whose weights are random)" % self.leaves[id(m)].label)
         self.inside = []
         try:
             out = call(m, *args, **kwargs)
@@ -1595,6 +1606,21 @@ class _Graph:
             return v
         return self.emit(step, "flatten", [v], (int(np.prod(v.shape)),), True)
 
+    def one_place(self, name):
+        """Whether what a layer gives is an image of one place to psafe and a list here: what a batch norm makes of a list."""
+        k = next((k for k, e in enumerate(self.layers) if e["name"] == name), None)
+        if k is None:  # the input
+            return False
+        feeds, kind = self.layers[k].get("from", [self.layers[k - 1]["name"] if k else "input"]), self.layers[k]["kind"]
+        return kind == "batch_norm" or kind in ("activation", "add", "concat") and all(self.one_place(n) for n in feeds)
+
+    def lists(self, step, values):
+        """Values that are lists, all of them to psafe too unless none is."""
+        places = [self.one_place(v.name) for v in values]
+        if all(places) or not any(places):
+            return values
+        return [_Value(self.emit(step, "flatten", [v], v.shape, True).name, v.shape, True) if place else v for v, place in zip(values, places)]
+
     # -- operations
 
     def lower(self, step):
@@ -1678,6 +1704,8 @@ class _Graph:
         if one.shape != other.shape:
             raise ValueError("%s: adds the shapes %s and %s: psafe adds layers of one shape" % (step.place, one.shape, other.shape))
         lists = one.flat and other.flat
+        if lists:
+            one, other = self.lists(step, [one, other])
         shape = {"input_shape": list(one.shape)} if (one.flat or other.flat) and not lists and len(one.shape) > 1 else {}
         return self.emit(step, "add", [one, other], out, lists, **shape)
 
@@ -1801,7 +1829,7 @@ class _Graph:
         if len(values) == 1:
             return values[0]
         if any(v.flat for v in values):
-            values = [self.flatten(step, v) for v in values]
+            values = self.lists(step, [self.flatten(step, v) for v in values])
         flat = values[0].flat
         made = self.emit(step, "concat", values, out, flat)
         return _Value(made.name, out, flat)
@@ -2196,7 +2224,7 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
             raise ValueError("std= has a number that is not above 0")
     x = (flat - mean) / std if given else flat
     certain = tensors or [type("", (), {"weight": like, "word": "sd", "weight_scale": None, "bias_scale": None, "label": _kind(model)})()]
-    recorder = _Recorder(model, tensors)
+    recorder = _Recorder(model, tensors, drops)
     values = [(p, mean) for p, mean, _ in normal]
     with _certain(model, certain, values, seed=1), torch.no_grad():
         try:
