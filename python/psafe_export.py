@@ -117,6 +117,8 @@ class Layer:
         self.word = {"weight": "none", "bias": "none"}
         self.covariance = None                     # of kind correlated or joint: its word and its arrays by name
         self.notes = []                            # what was changed of it, in words
+        self.dropped = None                        # of a graph, the step that drops what it takes
+        self.source = None                         # of a graph, torch's weight and bias, and whether the former is turned
 
     def put(self, part, name, a, layout, infinite=False):
         """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
@@ -1377,8 +1379,8 @@ class _Recorder:
 
     def line(self):
         """Which line of the network's source is running."""
-        frame, skip = sys._getframe(), (_op.__code__.co_filename, os.sep + "torch" + os.sep)
-        while frame is not None and any(s in frame.f_code.co_filename for s in skip):
+        frame, skip = sys._getframe(), (_op.__code__.co_filename, os.path.join(os.path.dirname(self.torch.__file__), ""))
+        while frame is not None and frame.f_code.co_filename.startswith(skip):
             frame = frame.f_back
         return "" if frame is None else " in line %d of %s" % (frame.f_lineno, os.path.basename(frame.f_code.co_filename))
 
@@ -1463,6 +1465,7 @@ class _Value:
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
         self.rate, self.channels = 0.0, False  # with which its numbers are dropped, one by one or by channels
+        self.dropped = None                    # by which step
 
 
 def _several(value, n):
@@ -1529,9 +1532,10 @@ class _Graph:
         for f in step.feeds:
             v = self.values[f.index]
             if v.rate and step.op == "linear":
-                self.units[len(self.layers) - 1].rate = v.rate
+                unit = self.units[len(self.layers) - 1]
+                unit.rate, unit.dropped = v.rate, v.dropped
             elif v.rate and value is not v:
-                value.rate, value.channels = v.rate, v.channels
+                value.rate, value.channels, value.dropped = v.rate, v.channels, v.dropped
         return value
 
     def mask(self, step, v):
@@ -1541,7 +1545,8 @@ class _Graph:
         else:
             of, n = self.flatten(step, v), int(np.prod(v.shape))
             made = self.norm(step, _Value(of.name, (n,), True, of.front), np.ones(n), np.zeros(n))
-        self.units[len(self.layers) - 1].rate = v.rate
+        unit = self.units[len(self.layers) - 1]
+        unit.rate, unit.dropped = v.rate, v.dropped
         if not v.channels and len(v.shape) > 1:  # what a batch norm gives is an image of one place
             made = _Value(self.emit(step, "flatten", [made], (n,), True).name, v.shape, True)
         return made
@@ -1753,7 +1758,7 @@ class _Graph:
             if kind != "Dropout" and len(v.shape) != int(kind[-2]) + 1:
                 raise ValueError("%s: %s of numbers of the shape %s: want channels and their places" % (step.place, kind, v.shape))
             value = _Value(v.name, v.shape, v.flat, v.front)
-            value.rate, value.channels = float(a.get("p", 0.5)), kind != "Dropout"
+            value.rate, value.channels, value.dropped = float(a.get("p", 0.5)), kind != "Dropout", step
             return value
         self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
         return v
@@ -1846,6 +1851,7 @@ class _Graph:
     def certain(self, step, a):
         """The parameters of a layer without spreads."""
         unit = _Unit(step.place, "identity")
+        unit.source = a["weight"], a.get("bias"), False
         for part in ("weight", "bias"):
             if a.get(part) is None:
                 continue
@@ -1913,6 +1919,7 @@ class _Graph:
                 unit.put_scale(part, spread, d.word, d.layout if axes == 2 else None)
         self.drawn.append(d)
         d.unit = unit
+        unit.source = d.weight, d.bias, axes == 2 and d.layout == "in,out"
         if axes == 2:
             return self.dense(step, v, out, unit, d.module)
         if axes not in (3, 4):
@@ -2029,9 +2036,10 @@ class _Graph:
         pairs = [(e, item) for e, item in zip(self.layers, self.items) if e["kind"] != "flatten"]
         return None if any(item is None for _, item in pairs) else [item for _, item in pairs]
 
-    def evaluate(self, x, watch=None):
+    def evaluate(self, x, watch=None, drawn=(), masks=()):
         """The logits of the layers in float64 for x, (N, inputs) behind the normalisation, and the
-        magnitude of the terms of the last sums; watch(layer, its numbers) is called for each."""
+        magnitude of the terms of the last sums; watch(layer, its numbers) is called for each. drawn has weights and
+        biases in the place of the means, by layer, and masks by the steps that drop."""
         torch = self.torch
         values = {"input": torch.as_tensor(np.asarray(x, np.float64))}
         last, size = "input", None
@@ -2041,7 +2049,10 @@ class _Graph:
                 if "input_shape" in e:
                     feeds = [h.reshape([len(x)] + e["input_shape"]) for h in feeds]
                 unit = self.units.get(k)
-                weights = None if unit is None else tuple(torch.as_tensor(unit.centre(p)) for p in ("weight", "bias"))
+                weights = None if unit is None else tuple(map(torch.as_tensor, drawn[k] if k in drawn else [unit.centre(p) for p in ("weight", "bias")]))
+                if unit is not None and unit.dropped in masks:
+                    mask = torch.as_tensor(masks[unit.dropped])
+                    feeds = [h * mask.reshape((1,) + tuple(h.shape[1:]) if mask[0].numel() == h[0].numel() else (1, -1) + (1,) * (h.dim() - 2)) for h in feeds]
                 if k == len(self.layers) - 1:
                     size = self.apply(e, [h.abs() for h in feeds], weights and tuple(w.abs() for w in weights))
                 values[e["name"]] = self.apply(e, feeds, weights)
@@ -2050,6 +2061,23 @@ class _Graph:
                     watch(last, values[last])
         own, size = (to_numpy(h).reshape(len(x), -1) for h in (values[last], size))
         return own, size
+
+    def draw(self, rng, x):
+        """As _compare_weights wants it."""
+        put, drawn, common = [], {}, {}
+        for k, unit in self.units.items():
+            if unit.source is None or unit.covariance is None and unit.word == {"weight": "none", "bias": "none"}:
+                continue
+            drawn[k] = _drawn_layer(unit, rng, common)
+            weight, bias, turned = unit.source
+            put += [(t, a) for t, a in ((weight, drawn[k][0].T if turned else drawn[k][0]), (bias, drawn[k][1])) if t is not None]
+        return put, lambda: self.evaluate(x, drawn=drawn)
+
+    def masks_of(self, module, often, _, p):
+        """Which step of the recorded run drops where module does it for so manyth time."""
+        drops = [s for s in self.recorder.all if s.op == "dropout" and s.module is module and float(s.bound().get("p", 0.5)) > 0]
+        known = {u.dropped for u in self.units.values() if u.dropped is not None}
+        return drops[often] if often < len(drops) and drops[often] in known and drops[often].bound().get("p", 0.5) == p else None
 
     def apply(self, e, feeds, weights):
         torch, h, kind = self.torch, feeds[0], e["kind"]
@@ -2128,6 +2156,234 @@ class _Graph:
         return header, arrays
 
 
+# ---- torch: networks that are drawn ------------------------------------------------------------
+
+# The logits of the mean network, or without dropout, do not show where masks act, nor that a weight acts in two places. So
+# networks are drawn, the same ones in the framework and from the layers that are to be written, and compared too.
+
+def _alike(evaluated, said, tolerance):
+    """Whether the framework's logits, or what a softmax or log-softmax made of them, are those that were evaluated."""
+    own, size = evaluated
+    said = np.asarray(said, np.float64)
+    if said.shape != own.shape:
+        return False
+    margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+    top = own.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+    rounding = 2.0 ** -22 * (1 + np.abs(own) + np.abs(total))
+    ends = [(own, 0.0)] + [(own - total, rounding), (np.exp(own - total), rounding)] * (own.shape[1] > 1)
+    return any((np.abs(a - said) <= margin + more).all() for a, more in ends)
+
+
+def _apart(evaluated, said, what, why):
+    """The error for networks that differ."""
+    own, said = evaluated[0], np.asarray(said, np.float64)
+    if said.shape != own.shape:
+        return ValueError("%s the framework gives the shape %s and these layers %s. Nothing was written" % (what, said.shape, own.shape))
+    i, j = np.unravel_index(np.argmax(np.where(np.isfinite(said), np.abs(own - said), np.inf)), own.shape)
+    return ValueError("%s output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written" % (
+        what, j, i, said[i, j], own[i, j], why))
+
+
+def _taken(model, tensors, candidates, evaluated, tolerance, values=(), predict=None):
+    """Which of the candidates, raw and normalised inputs, the network takes, None if neither gives what was evaluated, and
+    what it gives."""
+    for x in candidates:
+        try:
+            said = _mean_logits(model, tensors, x, values, predict)
+        except ValueError:
+            continue
+        if _alike(evaluated, said, tolerance):
+            return x, said
+    return None, None
+
+
+NOT_DRAWN = "networks that are drawn were not compared with those of the framework: %s"
+
+
+def _compare_weights(model, tensors, draw, candidates, evaluated, tolerance, values=(), predict=None):
+    """Refuses layers of which two drawn networks are not those of the framework, and returns notes. draw(seed) gives pairs
+    of a tensor and what it is to hold, and a function that evaluates the layers then, called while it holds that."""
+    x, mean = _taken(model, tensors, candidates, evaluated, 10 * tolerance, values, predict)
+    if x is None:
+        return [NOT_DRAWN % "it gives other logits than logits= says"]
+    for seed in (1, 2):
+        put, evaluate_drawn = draw(np.random.RandomState(seed))
+        with _certain(model, tensors, put):
+            own = evaluate_drawn()
+        said = _mean_logits(model, tensors, x, list(values) + put, predict)
+        if _alike(own, said, 10 * tolerance):
+            continue
+        if predict is not None and np.array_equal(mean, said):
+            return [NOT_DRAWN % "predict= does not call the network that was given"]
+        raise _apart(own, said, "of a network that is drawn,",
+                     "the mean network agrees, so see to whether forward() uses a random weight in other places too")
+    return []
+
+
+def _drawn_layer(layer, rng, common):
+    """A draw of the weights and biases of a layer, as it keeps them; common has the numbers that layers of a joint law share."""
+    W, b = layer.centre("weight"), layer.centre("bias")
+    if layer.covariance is None:
+        return tuple(a + (0 if np.isnan(layer.sd(p)).any() else layer.sd(p) * rng.standard_normal(a.shape)) for a, p in ((W, "weight"), (b, "bias")))
+    word, law = layer.covariance
+    if word == "kron":
+        D = law["QG"] @ (law["sd"] * rng.standard_normal(law["sd"].shape)) @ law["QA"].T
+    else:
+        columns = law["factor"].shape[1]
+        D = (law["factor"] @ common.setdefault(columns, rng.standard_normal(columns))).reshape(len(b), -1)
+    rows = D[:, :-1] if isinstance(layer, _Unit) else D[:, :-1].T
+    return W + rows.reshape(W.shape), b + D[:, -1] if layer.bias is not None else b
+
+
+@contextlib.contextmanager
+def _drawing(model, alone):
+    """Puts a torch network into the mode in which it draws: into training mode all that keeps no running statistics, or
+    Dropouts alone; afterwards its modes and buffers are what they were."""
+    import torch
+    modules = list(model.modules())
+    kept = [(m.training, dict(m._buffers), {n: b.detach().clone() for n, b in m._buffers.items() if b is not None}) for m in modules]
+    try:
+        for m in modules:
+            m.training = _kind(m) in DROPOUTS if alone else getattr(m, "running_mean", None) is None
+        yield
+    finally:
+        with torch.no_grad():
+            for m, (mode, buffers, values) in zip(modules, kept):
+                m.training = mode
+                for name, b in buffers.items():
+                    m._buffers[name] = b
+                    if b is not None:
+                        b.copy_(values[name])
+
+
+DROPOUTS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
+
+
+def _masked(model, call, x, like, given):
+    """What call gives for x where all that functions of dropout keep is decided by given(module, how often it has dropped, p,
+    shape): a mask, the same one for all inputs."""
+    import torch
+    path, counts, plain, known = [model], collections.Counter(), torch.nn.Module.__call__, {id(m) for m in model.modules()}
+
+    def drop(function, args, kwargs):
+        a, name = _bound("dropout", args, kwargs), getattr(function, "__name__", "")
+        h, p = a["input"], float(a.get("p", 0.5))
+        if not a.get("training", a.get("train", True)) or p == 0 or "alpha" in name:
+            return function(*args, **kwargs)
+        module = next((m for m in reversed(path) if id(m) in known), model)
+        channels = any(w in name for w in ("1d", "2d", "3d", "feature"))
+        mask = given(module, counts[id(module)], p, (1, h.shape[1]) + (1,) * (h.dim() - 2) if channels else (1,) + tuple(h.shape[1:]))
+        counts[id(module)] += 1
+        mask = torch.as_tensor(mask).to(device=h.device, dtype=h.dtype)
+        return h.mul_(mask) if _in_place(function, "dropout", args, kwargs) else h * mask
+
+    class Masked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            with torch._C.DisableTorchFunction():
+                out = drop(function, args, kwargs or {}) if _op(function) == "dropout" else function(*args, **(kwargs or {}))
+            return _replaced(out, torch.Tensor, lambda t: t if isinstance(t, Masked) else t.as_subclass(Masked))
+
+    def recorded(m, *args, **kwargs):
+        path.append(m)
+        try:
+            return plain(m, *args, **kwargs)
+        finally:
+            path.pop()
+
+    torch.nn.Module.__call__ = recorded
+    try:
+        with torch.no_grad():
+            out = call(torch.as_tensor(x).to(device=like.device, dtype=like.dtype).as_subclass(Masked))
+    finally:
+        torch.nn.Module.__call__ = plain
+    out = out[0] if isinstance(out, (tuple, list)) else out
+    if hasattr(out, "as_subclass"):
+        out = out.as_subclass(torch.Tensor)
+    return np.asarray(to_numpy(out), np.float64)
+
+
+def _compare_masks(model, call, like, x, places, every, evaluated, tolerance):
+    """Refuses layers that are not the network where both drop the same numbers, mask by mask, and returns notes. places(module,
+    how often, how many in all, p) is the place of a mask among these layers, one of every, None if they have none there;
+    evaluated(masks), by their places, are their logits."""
+    def networks(alone, seeds):
+        for k, seed in seeds:
+            rng, others, masks, count = np.random.RandomState(k), np.random.RandomState(1000 + seed), {}, [0]
+
+            def given(module, often, p, shape):
+                place, count[0] = places(module, often, count[0], p), count[0] + 1
+                random = others if place is None else rng
+                mask = np.where(random.rand(*shape) < 0.3, 0, 0.5 + random.rand(*shape))  # numbers that no two have in common
+                return mask if place is None else masks.setdefault(place, mask)
+
+            with _seeded(like, seed), _drawing(model, alone):
+                yield _masked(model, call, x, like, given), masks
+
+    def differs(alone):
+        try:
+            for said, masks in networks(alone, [(k, k) for k in range(6)]):
+                if set(masks) != set(every):
+                    return ValueError("%s: in training mode forward() drops in %d of the %d places where these layers do: see to which Dropouts it "
+                                      "calls, and with which p. Nothing was written" % (_kind(model), len(masks), len(every)))
+                own = evaluated(masks)
+                if not _alike(own, said, 10 * tolerance):
+                    return _apart(own, said, "under the same masks of Dropout,", "it does not drop where these layers do: see to "
+                                  "what takes a tensor before it is dropped and behind, and to dropout in training mode alone")
+        except Exception as e:
+            return ValueError("in training mode %s cannot be called, so that dropout could be compared: %s: %s" % (
+                _kind(model), _kind(e), " ".join(str(e).split())))
+        return None
+
+    error = differs(False)
+    if error is None:
+        return []
+    if differs(True) is not None:
+        raise error
+    try:
+        (one, _), (two, _) = networks(False, [(0, 1), (0, 2)])
+    except Exception:
+        return []  # it is not called in training mode as a whole
+    if one.shape == two.shape and not np.allclose(one, two, rtol=1e-4, atol=1e-4 * np.abs(one).max()):
+        raise ValueError("%s: in training mode something else than the Dropouts that are known draws: psafe has nn.Dropout, nn.Dropout1d and "
+                         "nn.Dropout2d. Nothing was written" % _kind(model))
+    return ["in training mode forward() is another network than in evaluation: what is written is the one of evaluation, with its Dropouts on"]
+
+
+def _few(made, inputs, reference):
+    """The first inputs as the network may take them, raw and normalised, and as a chain of layers takes them."""
+    raw = _raw(inputs, made[0])[:16]
+    if reference.get("mean") is None:
+        return [raw], raw.reshape(len(raw), -1)
+    mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
+    x = (raw.reshape(len(raw), -1) - mean) / std
+    return [raw, x.reshape(raw.shape)], x
+
+
+def _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict):
+    """_compare_masks of a chain: its Dropouts drop in the order of its layers."""
+    if not hasattr(model, "named_modules"):
+        return [NOT_DRAWN % "it is no torch module"]
+    (candidates, x), stack, tolerance = _few(made, inputs, reference), _stack(made), reference.get("tolerance", 1e-5)
+    x_torch, _ = _taken(model, tensors, candidates, evaluate(stack, x), 10 * tolerance, (), predict)
+    if x_torch is None:
+        return [NOT_DRAWN % "it gives other logits than logits= says"]
+    order = [k for k, rate in enumerate(rates) if rate]
+
+    def evaluated(masks):
+        h = x
+        for k, row in enumerate(stack):
+            if k in masks and masks[k].size != h.shape[1]:
+                raise ValueError("%s takes %d numbers, and Dropout drops %s" % (made[k].label, h.shape[1], masks[k].shape[1:]))
+            own = evaluate([row], h * masks[k].reshape(1, -1) if k in masks else h)
+            h = own[0]
+        return own
+
+    return _compare_masks(model, predict or model, tensors[0].weight, x_torch, lambda _, __, n, p: order[n] if n < len(order) and rates[order[n]] == p else None,
+                          order, evaluated, tolerance)
+
+
 def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
     """A torch network whose layers have a mean and a spread for each weight; those of nn.Linear, nn.Conv2d
     and the like are certain.
@@ -2148,6 +2404,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):
         return _save_graph(path, model, inputs, names, reference)
+    layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, names)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
@@ -2157,6 +2414,17 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     # Before the draws, for a wrong layout shows in their spread too.
     _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
     notes += more
+
+    def draw(rng):
+        put = []
+        for d in tensors:
+            a = _drawn_layer(d.layer("identity"), rng, {}) if d.word else ()
+            put += [(t, w.T if w.ndim == 2 and d.layout == "out,in" else w) for t, w in zip((d.weight, d.bias), a) if t is not None]
+        return put, lambda: evaluate(_stack(_chain(model, layers, names)[0]), few)
+
+    candidates, few = _few(made, inputs, reference)
+    if any(d.word for d in tensors):
+        notes += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5), (), predict)
     if reference.get("spread") is None:
         reference["spread"], more = _all_drawn(tensors, made, [d.layer("identity") for d in tensors])
         notes += more
@@ -2291,6 +2559,14 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
         notes = notes + words
         for d, pair in zip(drawn, of):
             spread[next(k for k, u in enumerate(units) if u is d.unit)] = pair
+    few, candidates = x[:16], [raw[:16]] * (not outside) + [normalised[:16]] * outside + [raw[:16]] * outside
+    if graph.drops:
+        taken, _ = _taken(model, tensors, candidates, graph.evaluate(few), 10 * tolerance, values, predict)
+        more = more + (_compare_masks(model, predict or model, tensors[0].weight, taken, graph.masks_of, {u.dropped for u in units if u.rate},
+                                      lambda masks: graph.evaluate(few, masks=masks), tolerance)
+                       if taken is not None else [NOT_DRAWN % "it gives other logits than logits= says"])
+    elif any(u.covariance is not None or u.word != {"weight": "none", "bias": "none"} for u in units):
+        more = more + _compare_weights(model, tensors, lambda rng: graph.draw(rng, few), candidates, graph.evaluate(few), tolerance, values, predict)
     header, arrays = graph.header()
     arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
     if front[0] is not None:
@@ -2307,16 +2583,26 @@ def save_torch_dropout(path, model, inputs, layers=None, **reference):
     """MC dropout: a torch network with nn.Dropout, nn.Dropout1d or nn.Dropout2d in front of any layers, whose
     forward() is followed as by save_torch (which says what layers= is). psafe certifies it."""
     rates = []
-    if layers is None and not _listed(model, None):
+    if layers is None and (not _listed(model, None) or _drops_normed(model)):
         _save_graph(path, model, inputs, None, reference, drops=True)
         return
+    layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, None, rates=rates)
     if not any(rates):
         raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
     if any(d.word for d in tensors):
         raise ValueError("a layer has random weights: psafe has these or dropout, not both")
+    predict = reference.get("predict")
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
+    more = more + _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict)
     _write_dropout(path, made, rates, dict(reference, notes=notes + more))
+
+
+def _drops_normed(model):
+    """Whether a Sequential drops what a batch norm gives, which then cannot be put into the layer behind it."""
+    kinds = [_kind(m) for _, m in _modules(model, None, None)]
+    return "BatchNorm1d" in kinds and "Dropout" in kinds and hasattr(model, "named_modules")
 
 
 def _same(a, b):
