@@ -444,16 +444,16 @@ def _agreed(evaluated, said, tolerance):
     return undone, [] if undone is None else ["the %s at the end is left out: psafe speaks of logits" % name]
 
 
-def _compared(layers, raw, front, shape, said, tolerance):
-    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
-    same, and a note if they were none. If not, the error names the usual mistake that fits."""
-    stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
+def _compared(layers, raw, front, shape, said, tolerance, network=None):
+    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers (of samples, those of a
+    network) give the same, and a note if they were none. If not, the error names the usual mistake that fits."""
+    stack, said = _stack(layers, network or 0), np.asarray(_numbers(said, "logits"), np.float64)
     agreed, notes = _agreed(evaluate(stack, front(raw)), said, tolerance)
     if agreed is None:
         own, size = evaluate(stack, front(raw))
         i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
-        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
-                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
+        raise ValueError("%soutput %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
+                         % ("" if network is None else "network %d: " % network, j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
     return agreed, notes
 
 
@@ -493,9 +493,28 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     def front(x):
         return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
 
+    several = logits if logits is not None else predict
+    if isinstance(several, (list, tuple)) and len(several) and (callable(several[0]) or np.ndim(to_numpy(several[0])) == 2):
+        notes = _every_network(layers, several, x, front, raw.shape, tolerance)
+        logits, predict = (several[0], None) if logits is not None else (None, several[0])
+    else:
+        notes = []
     said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
-    arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
-    return arrays, shape, notes + odd
+    arrays["reference.logits"], more = _compared(layers, x, front, shape, said, tolerance)
+    return arrays, shape, notes + more + odd
+
+
+def _every_network(layers, several, x, front, shape, tolerance):
+    """Compares each network of samples but the first, whose logits= or predict= are lists, and returns notes."""
+    count = len(next(iter(layers[0].weight.values()))) if "samples" in layers[0].weight else 1
+    if len(several) != count:
+        raise ValueError("logits= or predict= are lists of %d for %d networks" % (len(several), count))
+    notes = []
+    for i, one in enumerate(several):
+        if i and one is not None:
+            said = one(front(x).reshape(shape)) if callable(one) else to_numpy(one)[:256]
+            notes += _compared(layers, x, front, shape[1:], said, tolerance, i)[1]
+    return sorted(set(notes))
 
 
 def _described(kind, layers):
@@ -673,19 +692,26 @@ def _stacked(arrays, activations, layout, fill):
     return layers
 
 
-def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
-    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
-    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0.
-    draws_of= names the posterior if the networks are independent draws of one (of a guide, say; never
-    of a Markov chain): psafe then gives an interval for that posterior too, labelled statistical."""
-    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
-    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+def _counts(counts, networks):
+    """How often each network counts, all alike if nothing is said."""
+    counts = [1] * networks if counts is None else [float(c) for c in counts]
     if any(c != int(c) for c in counts):
         raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
                          % next(c for c in counts if c != int(c)))
     counts = [int(c) for c in counts]
-    if not networks or len(counts) != len(networks) or min(counts) < 1:
-        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
+    if not networks or len(counts) != networks or min(counts) < 1:
+        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (networks, len(counts)))
+    return counts
+
+
+def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
+    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
+    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0; logits= and predict= may
+    be lists with one for each network (or None), and each is compared.
+    draws_of= names the posterior if the networks are independent draws of one (of a guide, say; never
+    of a Markov chain): psafe then gives an interval for that posterior too, labelled statistical."""
+    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
+    counts = _counts(counts, len(networks))
     for i, n in enumerate(networks):
         for a, b in zip(networks[0], n):
             if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and a.shape != b.shape:
@@ -1479,6 +1505,7 @@ class _Graph:
 
     def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
         self.drops = drops  # whether Dropout is on
+        self.member = None  # of a network of an ensemble, what takes what would be written
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
         self.law = law  # kind, layers with their covariances, which say what sd does not, and whether it is of the last layer
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
@@ -1516,7 +1543,8 @@ class _Graph:
             raise ValueError("%s has no Dropout in front of a layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
 
-    kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian")
+    kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian" if self.member is None
+                    else "samples")
 
     def settled(self, step, takers):
         """Puts masks in front of a step that takes dropped numbers, but where dropping them later is the same."""
@@ -2133,7 +2161,7 @@ class _Graph:
         needed = {n for e in self.layers for n in e.get("from", [])}
         for k, e in enumerate(self.layers):
             entry, unit = {f: a for f, a in e.items() if f != "name" or a in needed}, self.units.get(k)
-            if unit is not None and unit.bias is None and self.drops:
+            if unit is not None and unit.bias is None and (self.drops or self.member is not None):
                 unit.put("bias", "mean", np.zeros(unit.outputs), None)
             if unit is not None and unit.bias is None:
                 entry["bias"] = False
@@ -2327,7 +2355,10 @@ def _compare_masks(model, call, like, x, places, every, evaluated, tolerance):
                 if set(masks) != set(every):
                     return ValueError("%s: in training mode forward() drops in %d of the %d places where these layers do: see to which Dropouts it "
                                       "calls, and with which p. Nothing was written" % (_kind(model), len(masks), len(every)))
-                own = evaluated(masks)
+                try:
+                    own = evaluated(masks)
+                except ValueError as e:  # masks that fit no layer
+                    return e
                 if not _alike(own, said, 10 * tolerance):
                     return _apart(own, said, "under the same masks of Dropout,", "it does not drop where these layers do: see to "
                                   "what takes a tensor before it is dropped and behind, and to dropout in training mode alone")
@@ -2349,6 +2380,15 @@ def _compare_masks(model, call, like, x, places, every, evaluated, tolerance):
         raise ValueError("%s: in training mode something else than the Dropouts that are known draws: psafe has nn.Dropout, nn.Dropout1d and "
                          "nn.Dropout2d. Nothing was written" % _kind(model))
     return ["in training mode forward() is another network than in evaluation: what is written is the one of evaluation, with its Dropouts on"]
+
+
+def _compare_networks(model, tensors, made, params, drawn, candidates, few, tolerance):
+    """Refuses samples of which the second, the middle or the last network is not that of the framework with these parameters."""
+    count = len(drawn[0])
+    for i in sorted({1, count // 2, count - 1} & set(range(1, count))):
+        values, evaluated = [(p, a[i]) for p, a in zip(params, drawn)], evaluate(_stack(made, i), few)
+        if _taken(model, tensors, candidates, evaluated, 10 * tolerance, values)[0] is None:
+            raise _apart(evaluated, _mean_logits(model, tensors, candidates[0], values), "network %d:" % i, "network 0 agrees")
 
 
 def _few(made, inputs, reference):
@@ -2375,7 +2415,8 @@ def _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict
         h = x
         for k, row in enumerate(stack):
             if k in masks and masks[k].size != h.shape[1]:
-                raise ValueError("%s takes %d numbers, and Dropout drops %s" % (made[k].label, h.shape[1], masks[k].shape[1:]))
+                raise ValueError("%s takes %d numbers, and the Dropout in front of it drops of %s in forward(): it is not where layers= says. Nothing "
+                                 "was written" % (made[k].label, h.shape[1], masks[k].shape[1:]))
             own = evaluate([row], h * masks[k].reshape(1, -1) if k in masks else h)
             h = own[0]
         return own
@@ -2468,10 +2509,11 @@ def _random_layers(model, names):
     return found
 
 
-def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
+def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=(), member=None):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
     that the network itself does not have. Returns the layers if they are a chain of dense ones. With
-    law=, the covariances of layers, or drops=, for MC dropout, it writes any network as a graph."""
+    law=, the covariances of layers, or drops=, for MC dropout, it writes any network as a graph. member= takes what would be
+    written of a network of an ensemble."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2502,6 +2544,9 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
     graph = _Graph(recorder, end, raw.shape[1:], normal, law, drops)
+    graph.member = member
+    if member is not None and graph.drawn:
+        raise ValueError("%s: has random weights: an ensemble has networks without" % graph.drawn[0].label)
     if drops:
         if graph.drawn:
             raise ValueError("%s: has random weights: psafe has these or dropout, not both" % graph.drawn[0].label)
@@ -2576,7 +2621,10 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     notes = notes + more + words
     if front[0] is None and raw.ndim == 4 and (raw < 0).any():
         notes.append(BELOW_ZERO % (raw.min(), raw.max()))
-    _save(path, header, arrays, note, sorted(set(notes), key=notes.index))
+    if graph.member is not None:
+        graph.member(header, arrays, note, sorted(set(notes), key=notes.index))
+    else:
+        _save(path, header, arrays, note, sorted(set(notes), key=notes.index))
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
@@ -2611,20 +2659,67 @@ def _same(a, b):
 
 def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **reference):
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
-    otherwise. layers=, if it is needed, is a function that gives the list of a network."""
+    otherwise, each of which is compared with the layers that are written of it. forward() is followed as by save_torch.
+    layers=, if it is needed, is a function that gives the list of a network. logits= and predict= are those of network 0, or
+    lists with one for each network."""
     models = list(models)
     if not models:
         raise ValueError("models= is empty: give the networks of the ensemble")
+    given = [reference.pop(name, None) for name in ("logits", "predict")]
+    given = [[None] * len(models) if a is None else list(a) if isinstance(a, (list, tuple)) else [a] + [None] * (len(models) - 1) for a in given]
+    if any(len(a) != len(models) for a in given):
+        raise ValueError("logits= or predict= are lists of %s for %d networks" % (" and ".join(str(len(a)) for a in given), len(models)))
+    silent = sum(any(a[0] is not None for a in given) and logits is None and predict is None for logits, predict in zip(*given))
+    notes = ["%d networks behind network 0 were not compared: logits= or predict= are those of network 0" % silent] if silent else []
+    own = [dict(reference, logits=logits, predict=predict) for logits, predict in zip(*given)]
+    if layers is None and not all(_listed(m, None) for m in models):
+        _save_graphs(path, models, inputs, counts, own, notes, silent)
+        return
     chains = [_chain(m, layers(m) if layers else None, None) for m in models]
     if any(d.word for _, tensors, _, _ in chains for d in tensors):
         raise ValueError("a layer has random weights: an ensemble has networks without")
-    for i, (made, _, _, front) in enumerate(chains):
+    said = []
+    for i, (made, tensors, more, front) in enumerate(chains):
         if [a.activation for a in made] != [a.activation for a in chains[0][0]] or not _same(front, chains[0][3]):
             raise ValueError("network %d has other layers than network 0" % i)
-    made, tensors, notes, front = chains[0]
-    reference, more = _torch_reference(models[0], tensors, made, front, inputs, reference)
+        if i == 0 or not silent:
+            with _of_network(i):
+                taken, words = _torch_reference(models[i], tensors, made, front, inputs, own[i])
+            said.append(taken["logits"])
+            notes += more + words
+            reference = taken if i == 0 else reference
     networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
-    save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
+    reference["logits"] = said if len(said) > 1 else said[0]
+    save_samples(path, networks, [m.activation for m in chains[0][0]], "in,out", counts, notes=sorted(set(notes), key=notes.index), **reference)
+
+
+@contextlib.contextmanager
+def _of_network(i):
+    """Says of which network of several an error is."""
+    try:
+        yield
+    except ValueError as e:
+        raise ValueError(str(e) if i == 0 else "network %d: %s" % (i, e)) from e
+
+
+def _save_graphs(path, models, inputs, counts, references, notes, silent):
+    """An ensemble of networks whose forward() is followed."""
+    files = []
+    for i, (model, reference) in enumerate(zip(models, references)):
+        with _of_network(i):
+            if i and silent:  # it is written without being called for its logits
+                reference = dict(reference, tolerance=np.inf)
+            _save_graph(path, model, inputs, None, reference, member=lambda *file: files.append(file))
+    header, arrays, note, more = files[0]
+    for i, (other, theirs, _, _) in enumerate(files):
+        front = all(np.array_equal(arrays.get(n), theirs.get(n)) for n in ("input.mean", "input.std"))
+        if other["layers"] != header["layers"] or not front or any(theirs[n].shape != a.shape for n, a in arrays.items() if n.startswith("layers.")):
+            raise ValueError("network %d has other layers than network 0" % i)
+    counts = _counts(counts, len(models))
+    for name in [n for n in arrays if n.startswith("layers.")]:
+        arrays[name[:-len("mean")] + "samples"] = np.stack([theirs[name] for _, theirs, _, _ in files])
+        del arrays[name]
+    _save(path, dict(header, counts=counts), arrays, note, notes + more)
 
 
 def _owners(la, shape, model, params):
@@ -2869,7 +2964,20 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
         raise ValueError("%s: the layers of its covariance are not those of layers=, once each" % _kind(la))
     if top and not random[-1]:
         raise ValueError("%s: the layer of its covariance is not the last of layers=" % _kind(la))
+    predict = reference.get("predict")
     reference, words = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, means)))
+    candidates, few = _few(made, inputs, reference)
+
+    def draw(rng):
+        common, put, stack = {}, [], _stack(made)
+        for k, (d, m) in enumerate(zip(tensors, made)):
+            if m.covariance is not None:
+                stack[k] = _drawn_layer(m, rng, common) + stack[k][2:]
+                put += [(t, a) for t, a in ((d.weight, stack[k][0].T), (d.bias, stack[k][1])) if t is not None]
+        return put, lambda: evaluate(stack, few)
+
+    words += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5),
+                              list(zip(params, means)), predict)
     _write(path, kind, made, None, notes + more + words, **reference)
 
 
@@ -2943,8 +3051,27 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
         raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
                          % (_kind(la), shapes[min(set(range(len(params))) - used)]))
     first, word = drawn if shape == "Diag" else [a[0] for a in drawn], {"Kron": "Kronecker", "LowRank": "low-rank"}.get(shape, "full")
+    predict, logits = (reference.get(name) for name in ("predict", "logits"))
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, first)))
     notes += more
+    (candidates, few), tolerance = _few(made, inputs, reference), reference.get("tolerance", 1e-5)
+
+    def draw(rng):
+        new = [a + b * rng.standard_normal(a.shape) for a, b in zip(drawn, map(to_numpy, spread))]
+
+        def evaluate_drawn():
+            old, drawn[:] = list(drawn), new
+            try:
+                return evaluate(_stack(_chain(model, layers(model) if layers else None, None, make)[0]), few)
+            finally:
+                drawn[:] = old
+
+        return list(zip(params, new)), evaluate_drawn
+
+    if shape == "Diag":
+        notes += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), tolerance, list(zip(params, first)), predict)
+    elif predict is None and logits is None:
+        _compare_networks(model, tensors, made, params, drawn, candidates, few, tolerance)
     if shape == "Diag":
         reference["spread"] = _own_spread(made) if reference.get("spread") is None else reference["spread"]
         return _write(path, "gaussian", made, None, notes, **reference)
