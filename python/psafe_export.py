@@ -164,8 +164,12 @@ class Layer:
         return np.asarray(arrays["mean"] if "mean" in arrays else arrays["samples"][k], np.float64)
 
     def sd(self, part):
-        """The standard deviations, NaN if there are none."""
+        """The standard deviations, NaN if there are none; by a covariance, the roots of its diagonal."""
         a = getattr(self, part)
+        if self.covariance is not None:
+            law = self.covariance[1]
+            variance = (law["QG"] ** 2 @ law["sd"] ** 2 @ law["QA"].T ** 2 if "QG" in law else (law["factor"] ** 2).sum(1)).reshape(self.outputs, -1)
+            return np.sqrt(variance[:, :-1].T if part == "weight" else variance[:, -1]) if a else np.full(1, np.nan)
         return sd_of(a["scale"], self.word[part]) if a and "scale" in a else np.full(1, np.nan)
 
     inputs = property(lambda self: next(iter(self.weight.values())).shape[-2])
@@ -550,6 +554,11 @@ def _described(kind, layers):
     return header, arrays
 
 
+def _random(layer, part):
+    """Whether weights or biases have a spread."""
+    return bool(getattr(layer, part)) and (layer.word[part] != "none" or layer.covariance is not None and bool(layer.sd(part).any()))
+
+
 def _spreads(layers, spread):
     """reference.spread: the mean of the standard deviations of each layer's weights and biases by the
     framework, which must be that of this file, or the error names the scale word that fits; NaN where
@@ -574,23 +583,34 @@ def _spreads(layers, spread):
                     with np.errstate(all="ignore"):
                         sd = sd_of(getattr(layer, part)["scale"], word).mean()
                     fits += [word] * bool(abs(sd - said) <= 1e-3 * abs(said))
+                if layer.covariance is not None:
+                    sd = layer.sd(part)
+                    fits = ["the matrix looks squared: its diagonal are variances"] * bool(abs(np.sqrt(sd).mean() - said) <= 1e-3 * abs(said)) + [
+                        "spread= looks like variances: give their roots"] * bool(abs((sd ** 2).mean() - said) <= 1e-3 * abs(said))
+                    raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g by the diagonal of its "
+                                     "covariance: %s. Nothing was written" % (layer.label, part, said, own, (fits + ["see what its numbers are"])[0]))
                 raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as exported with "
                                  "scale=%r: %s. Nothing was written" % (
                                      layer.label, part, said, own, layer.word[part],
                                      "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
-            means[k, j] = said if layer.word[part] != "none" else np.nan
+            means[k, j] = said if _random(layer, part) else np.nan
     return means
 
 
 def _own_spread(layers):
     """spread= where the library's source says that the exported numbers are standard deviations."""
-    return [[layer.sd(p).mean() if layer.word[p] != "none" else None for p in ("weight", "bias")] for layer in layers]
+    return [[layer.sd(p).mean() if _random(layer, p) else None for p in ("weight", "bias")] for layer in layers]
 
 
 def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
-           note="", tolerance=1e-5, spread=None):
-    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
+           note="", tolerance=1e-5, spread=None, compared=False):
+    """Checks the layers, compares them with the framework and writes the file, whole or not at all. compared says of a covariance
+    that it was compared with the framework's."""
     _check_stack(layers)
+    if kind in ("correlated", "joint") and not compared:
+        more, words = _spread_arrays(layers, spread)  # of these files no array, which is of independent weights
+        notes = list(notes) + words
+        spread = None
     arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
     header, own = _described(kind, layers)
     if any(layer.connected and layer.rate for layer in layers):
@@ -615,12 +635,14 @@ def _spread_arrays(layers, spread):
     arrays, notes = {}, []
     if not np.isnan(means).all():  # else psafe would compare the file with itself
         arrays["reference.spread"] = means
-    if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+    if not any(_random(layer, p) for layer in layers for p in ("weight", "bias")):
         notes.append("no weight has a standard deviation: this is one network, and no posterior")
     elif spread is None:
         own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
         notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
                      % ", ".join(own))
+        if any(layer.covariance is not None for layer in layers):
+            notes.append("nor were the covariances: spread= is compared with the roots of their diagonals")
     return arrays, notes
 
 
@@ -2978,7 +3000,7 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
 
     words += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5),
                               list(zip(params, means)), predict)
-    _write(path, kind, made, None, notes + more + words, **reference)
+    _write(path, kind, made, None, notes + more + words, compared=True, **reference)
 
 
 def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **reference):
