@@ -870,6 +870,7 @@ class _Dense:
 
     def __init__(self, module, label, names=None):
         self.module, self.label, self.layout, self.word = module, label, "out,in", None
+        self.more = {}  # by modes, the arguments beside the first with which the network calls it, and those by name
         rows, self.named = _rows(names), False
         for row in rows:
             if _get(module, row[0]) is not None and _get(module, row[1]) is not None:
@@ -891,6 +892,11 @@ class _Dense:
         if extra:
             raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
                              "weights that it really has" % (label, _kind(module), extra[0]))
+
+    def called(self, mode):
+        """The module as the network calls it in a mode (of _training)."""
+        more = self.more.get(getattr(self.module, "training", None) if mode is None else mode)
+        return self.module if more is None else lambda x: self.module(x, *more[0], **more[1])
 
     def layer(self, activation):
         return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
@@ -1155,15 +1161,55 @@ def _mean_logits(model, tensors, x, values=(), predict=None, seed=0):
                 "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
 
 
+STILL = "it does not draw when it is called"
+
+
+def _frozen(d, layer, x, mode, words, sd, want):
+    """Refuses a layer that does not draw although float32 would show that its outputs have standard deviations of want."""
+    with _seeded(d.weight), _training(d.module, mode):
+        size = np.abs(_call(d.called(mode), x, d.weight)).max()
+    if want > 1e-5 * size:
+        raise ValueError("%s: it draws neither in evaluation nor in training mode as forward() calls it, and its %s would have "
+                         "standard deviations of %.3g: unfreeze it, or set its spread to 0 if it is meant to be certain; of weights that are drawn elsewhere, "
+                         "spread= says the standard deviations. Nothing was written" % (layer.label, words, sd))
+
+
+def _network_calls(model, tensors, x):
+    """Lets layers know the words with which the network calls them, such as sample=False, in either mode."""
+    if not any(d.word for d in tensors) or not hasattr(model, "named_modules"):
+        return
+    import torch
+    leaves, plain = {id(d.module): d for d in tensors if d.word}, torch.nn.Module.__call__
+
+    def recorded(m, *args, **kwargs):
+        d = leaves.get(id(m))
+        if d is not None and len(args) > 0 and all(isinstance(v, (bool, int, float, str, type(None))) for v in list(args[1:]) + list(kwargs.values())):
+            d.more.setdefault(m.training, (args[1:], kwargs))
+        return plain(m, *args, **kwargs)
+
+    for mode in (False, True):
+        with _seeded(tensors[0].weight), _drawing(model, False):
+            for m in model.modules():
+                m.training = m.training and mode
+            torch.nn.Module.__call__ = recorded
+            try:
+                _call(model, x, tensors[0].weight)
+            except Exception:
+                continue  # it is not called so
+            finally:
+                torch.nn.Module.__call__ = plain
+
+
 def _drawing_mode(d, x):
     """The mode (of _training) in which a torch layer's outputs for x differ from call to call, and why
     there is none: many layers draw in one mode only."""
-    why = "it does not draw when it is called"
+    why = STILL
     for mode in (None, True, False):
         with _seeded(d.weight), _training(d.module, mode):
             try:
-                if np.ptp([_call(d.module, x, d.weight) for _ in range(3)], axis=0).any():
+                if np.ptp([_call(d.called(mode), x, d.weight) for _ in range(3)], axis=0).any():
                     return mode, None
+                why = STILL
             except Exception as e:
                 why = "it cannot be called alone (%s)" % " ".join(str(e).split())
     return None, why
@@ -1179,10 +1225,11 @@ def _spread_drawn(d, x, mode, halves, want):
         import torch
         x = torch.as_tensor(x).to(device=d.weight.device, dtype=d.weight.dtype)
     with _seeded(d.weight), _training(d.module, mode):
-        first = np.asarray(_call(d.module, x, d.weight), np.float64)
+        call = d.called(mode)
+        first = np.asarray(_call(call, x, d.weight), np.float64)
         total, squares = np.zeros(want.shape), np.zeros(want.shape)
         for _ in range(draws - 1):
-            off = _call(d.module, x, d.weight) - first
+            off = _call(call, x, d.weight) - first
             total += off
             squares += off ** 2
     variance = np.maximum(squares - total ** 2 / draws, 0) / (draws - 1)
@@ -1234,6 +1281,9 @@ def _check_drawn(d, layer):
             ("weight", "weights", gain, hot, np.hypot(gain * sd, sd_bias)),
             ("bias", "biases", 1, zeros, np.broadcast_to(sd_bias, first.shape)))):
         reason = why
+        if why is STILL:
+            _frozen(d, layer, x, mode, words, layer.sd(part).mean(), (want if j else gain * sd)[first if j else there].mean())
+            compared[j] = not layer.sd(part).any()
         if why is None:
             among = np.flatnonzero(first if j else there)
             halves = np.array_split(among[np.argsort(want.ravel()[among], kind="stable")], min(2, len(among)))
@@ -2489,6 +2539,8 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     if any(d.word for d in tensors):
         notes += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5), (), predict)
     if reference.get("spread") is None:
+        for x in candidates:
+            _network_calls(model, tensors, x[:2])
         reference["spread"], more = _all_drawn(tensors, made, [d.layer("identity") for d in tensors])
         notes += more
     _write(path, "gaussian", made, None, notes, **reference)
@@ -2620,13 +2672,14 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     units, drawn = list(graph.units.values()), [d for d in graph.drawn if d.word]
     if graph.kind != "gaussian" and spread is not None:
         raise ValueError("spread= belongs to independent normal weights, and these are %s" % graph.kind)
+    few, candidates = x[:16], [raw[:16]] * (not outside) + [normalised[:16]] * outside + [raw[:16]] * outside
     if spread is None:
         spread = _own_spread(units)
+        _network_calls(model, drawn, candidates[0][:2])
         of, words = _all_drawn(drawn, [d.unit for d in drawn], [d.unit for d in drawn])
         notes = notes + words
         for d, pair in zip(drawn, of):
             spread[next(k for k, u in enumerate(units) if u is d.unit)] = pair
-    few, candidates = x[:16], [raw[:16]] * (not outside) + [normalised[:16]] * outside + [raw[:16]] * outside
     if graph.drops:
         taken, _ = _taken(model, tensors, candidates, graph.evaluate(few), 10 * tolerance, values, predict)
         more = more + (_compare_masks(model, predict or model, tensors[0].weight, taken, graph.masks_of, {u.dropped for u in units if u.rate},
