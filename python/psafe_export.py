@@ -847,6 +847,8 @@ NAMES = [
     ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
     # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
     ("weight_mu", "weight_log_sigma", "bias_mu", "bias_log_sigma", "log_sd"),
+    # kumar-shridhar/PyTorch-BayesianCNN, layers/BBB/BBBLinear.py: log1p(exp(rho)), kernels too.
+    ("W_mu", "W_rho", "bias_mu", "bias_rho", "softplus"),
     # Own layers.
     ("weight_mean", "weight_sd", "bias_mean", "bias_sd", "sd"),
     ("weight_mean", "weight_rho", "bias_mean", "bias_rho", "softplus"),
@@ -870,6 +872,8 @@ class _Dense:
 
     def __init__(self, module, label, names=None):
         self.module, self.label, self.layout, self.word = module, label, "out,in", None
+        self.place = None  # of a batch norm, what it is to be called with so that its normalisation gives an array, and its
+        self.axes = 0      # axes behind the channels
         self.more = {}  # by modes, the arguments beside the first with which the network calls it, and those by name
         rows, self.named = _rows(names), False
         for row in rows:
@@ -901,6 +905,43 @@ class _Dense:
     def layer(self, activation):
         return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
                      self.label)
+
+
+def _plain_module(model):
+    """Refuses what is no network of torch that can be followed: scripts, traces, compiled ones; and SWAG's."""
+    if not hasattr(model, "named_modules"):
+        return
+    bases = {c.__name__: c.__module__ for c in type(model).__mro__}
+    if any(kind in bases for kind in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule", "GraphModule")) or bases.get("OptimizedModule", "").startswith("torch"):
+        raise ValueError("%s: give the nn.Module itself, and not what torch.jit, torch.fx or torch.compile made of it" % _kind(model))
+    for name, m in model.named_modules():
+        if any("ScriptModule" in c.__name__ for c in type(m).__mro__):
+            raise ValueError("layer %s (%s): give the nn.Module itself, and not what torch.jit made of it" % (name, _kind(m)))
+        kept = set(getattr(m, "_buffers", None) or ())
+        for b in sorted(kept):
+            part = b[:-len("_sq_mean")]
+            if b.endswith("_sq_mean") and part + "_mean" in kept:
+                raise ValueError("%s has the buffers NAME_mean and NAME_sq_mean of SWAG: save_swag takes them, of dense layers: NAME_mean is the mean, NAME_sq_mean - "
+                                 "NAME_mean ** 2 the variance, and the rows of NAME_cov_mat_sqrt are the deviations" % _kind(model))
+
+
+# Words in the names of spreads, and what a spread so called is.
+SPREADS = [("rho", "softplus"), ("log_var", "log_variance"), ("logvar", "log_variance"), ("log", "log_sd"), ("var", "variance"), ("sigma", "sd"),
+           ("std", "sd"), ("sd", "sd"), ("scale", "sd")]
+
+
+def _names_for(module):
+    """names= for a module whose parameters look like means and spreads, or None."""
+    named = [(n, tuple(p.shape)) for n, p in (getattr(module, "_parameters", None) or {}).items() if p is not None]
+    word = lambda n: next((w for part, w in SPREADS if part in n.lower()), None)  # noqa: E731
+    found = []
+    for axes in (lambda shape: len(shape) > 1, lambda shape: len(shape) == 1):
+        some = [(n, shape) for n, shape in named if axes(shape)]
+        means, spreads = [a for a in some if not word(a[0])], [a for a in some if word(a[0])]
+        if len(means) != len(spreads) or len(means) > 1 or [a[1] for a in means] != [a[1] for a in spreads]:
+            return None
+        found += [a[0] for a in means + spreads] or [None, None]
+    return None if found[0] is None else tuple(found) + (word(found[1]),)
 
 
 def _rows(names):
@@ -1043,6 +1084,9 @@ def _chain(model, layers, names, make=None, rates=None):
             raise ValueError(CONVOLUTION % (label, kind))
         elif _is_dense(m, names):
             tensors.append(_Dense(m, label, names))
+            if len(tensors[-1].weight.shape) == 1:
+                raise ValueError("%s: is a batch norm with random weights, and layers= has those of dense layers alone: leave it out, so that forward() "
+                                 "is followed" % label)
             if len(tensors[-1].weight.shape) != 2:
                 raise ValueError(CONVOLUTION % (label, kind))
             done, acted = (make or _Dense.layer)(tensors[-1], "identity"), False
@@ -1166,7 +1210,7 @@ STILL = "it does not draw when it is called"
 
 def _frozen(d, layer, x, mode, words, sd, want):
     """Refuses a layer that does not draw although float32 would show that its outputs have standard deviations of want."""
-    with _seeded(d.weight), _training(d.module, mode):
+    with _seeded(d.weight), _training(d.module, mode if d.place is None else False):
         size = np.abs(_call(d.called(mode), x, d.weight)).max()
     if want > 1e-5 * size:
         raise ValueError("%s: it draws neither in evaluation nor in training mode as forward() calls it, and its %s would have "
@@ -1204,14 +1248,18 @@ def _drawing_mode(d, x):
     """The mode (of _training) in which a torch layer's outputs for x differ from call to call, and why
     there is none: many layers draw in one mode only."""
     why = STILL
-    for mode in (None, True, False):
+    for mode in (None, True, False) if d.place is None else (False,):  # in training mode a batch norm has the statistics of its batch
         with _seeded(d.weight), _training(d.module, mode):
             try:
                 if np.ptp([_call(d.called(mode), x, d.weight) for _ in range(3)], axis=0).any():
                     return mode, None
-                why = STILL
             except Exception as e:
                 why = "it cannot be called alone (%s)" % " ".join(str(e).split())
+    if d.place is not None and why is STILL:
+        own = copy.deepcopy(d.module).train()
+        with _seeded(d.weight):
+            if np.ptp([_call(own, np.concatenate([x, 2 * x + 1, 3 * x]), d.weight) for _ in range(3)], axis=0).any():
+                why = "it draws in training mode alone, where a batch norm has the statistics of its batch"
     return None, why
 
 
@@ -1241,6 +1289,9 @@ def _one_hot(d, layer):
     """Inputs with a single 1 for a random torch layer, the standard deviations of its outputs for them but
     for its biases, and at which outputs a weight meets the 1. Of a wide layer only some, so that it
     takes no minutes; of a convolution inputs that meet each weight once."""
+    if d.place is not None:  # of a batch norm, all at once
+        hot = np.ones((1, layer.outputs) + (1,) * d.axes)
+        return hot, layer.sd("weight").reshape(hot.shape), np.ones(hot.shape, bool)
     if len(d.weight.shape) == 2:
         sd = layer.sd("weight").T if isinstance(layer, _Unit) else layer.sd("weight")
         count = min(len(sd), 256, max(16, 16384 // sd.shape[1]))
@@ -1270,10 +1321,11 @@ def _check_drawn(d, layer):
     outputs. The smaller and the larger half are compared by their means, to 10 %. Returns for weights
     and biases whether they were compared, and a note where they were not."""
     hot, sd, there = _one_hot(d, layer)
+    place = d.place or (lambda x: x)
     sd_bias = np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs).reshape((-1,) + (1,) * (sd.ndim - 2))
     # One-hot inputs so large that the spread of the biases hardly counts.
     gain = min(max(1.0, 10 * sd_bias.mean() / max(sd[there].mean(), 1e-300)), 2.0 ** 20)
-    hot, zeros = gain * hot, np.zeros((1,) + hot.shape[1:])
+    hot, zeros = place(gain * hot), place(np.zeros((1,) + hot.shape[1:]))
     first = np.zeros((1,) + sd.shape[1:], bool)
     first[(slice(None), slice(None)) + (0,) * (sd.ndim - 2)] = True  # of an image, one place: it has one bias
     (mode, why), compared, notes = _drawing_mode(d, hot), [False, False], []
@@ -1419,7 +1471,7 @@ class _Recorder:
     """Runs a network once and records which functions of torch its forward() calls on what: tensors of a
     class of their own tell (__torch_function__), in modules, functions and methods alike. Shapes
     are plain numbers then; whoever asks for the data itself, as an if does, is refused. A layer
-    with random weights is one step, in which only convolutions are looked at."""
+    with random weights is one step, in which only convolutions and batch norms are looked at."""
 
     def __init__(self, model, tensors, drops=False):
         import torch
@@ -1505,7 +1557,7 @@ class _Recorder:
                              % (_kind(self.path[-1]), op, self.line(), "writes into a tensor" if op in ("setitem", "copy") else
                                 "asks for the numbers themselves, as an if on data does"))
         if self.inside is not None:
-            if op.startswith("conv"):
+            if op.startswith("conv") or op == "batch_norm":
                 self.inside.append((op, _bound(op, args, kwargs) if op in CALLS else {}))
             return _replaced(out, self.torch.Tensor, lambda t: t.as_subclass(self.Traced))
         feeds = [self.steps[id(t)] for t in before if id(t) in self.steps]
@@ -1751,6 +1803,10 @@ class _Graph:
         if method is None:
             if op.startswith("conv_transpose"):
                 raise ValueError("%s: psafe has no transposed convolution" % step.place)
+            names = _names_for(step.module)
+            if names is not None and id(step.module) not in self.recorder.leaves:
+                raise ValueError("%s: psafe has no %s: if this is a layer with random weights, names=%s says so: the weight, its spread, the bias, its spread "
+                                 "and what a spread is" % (step.place, op.replace("get ", "."), names))
             if op == "stale":
                 raise ValueError("%s: takes a tensor that was changed in place through another one: use operations that make new tensors" % step.place)
             raise ValueError("%s: psafe has no %s: it has convolutions, batch norms, max and average pools, sums and concatenations of layers, and "
@@ -1767,7 +1823,7 @@ class _Graph:
         c = np.asarray(_numbers(np.float64(other) if isinstance(other, (int, float)) else other, step.place), np.float64)
         if not isinstance(other, (int, float)):
             self.take(other)
-        if c.ndim == len(step.shape) and c.shape[0] == 1:
+        if c.ndim == len(step.shape) and (c == c[:1]).all():  # also of inputs alike, such as a state of zeros and what comes of it
             c = c[0]
         try:
             return self.values[one.index], None, np.array(np.broadcast_to(c, step.shape[1:]))
@@ -2022,8 +2078,10 @@ class _Graph:
         unit.source = d.weight, d.bias, axes == 2 and d.layout == "in,out"
         if axes == 2:
             return self.dense(step, v, out, unit, d.module)
+        if axes == 1:
+            return self.random_norm(step, v, unit, d, seen)
         if axes not in (3, 4):
-            raise ValueError("%s: random weights of %d axes: psafe has those of dense layers and convolutions" % (step.place, axes))
+            raise ValueError("%s: random weights of %d axes: psafe has those of dense layers, convolutions and batch norms" % (step.place, axes))
         if d.layout != "out,in":
             raise ValueError("%s: names= says in,out, which is for dense layers: kernels are (filters, channels, rows, columns)" % step.place)
         calls = [dict((k, a.get(k)) for k in CONV.split()[3:]) for op, a in seen if op == "conv%dd" % (axes - 2)]
@@ -2032,6 +2090,18 @@ class _Graph:
                              % (step.place, ", ".join(sorted({op for op, _ in seen})) or "no convolution", axes - 2))
         d.geometry = dict((k, c) for k, c in calls[0].items() if c is not None)
         return self.conv(step, v, out, unit, axes - 2, d.geometry)
+
+    def random_norm(self, step, v, unit, d, seen):
+        """A batch norm with random gains and shifts, behind one without: the file's gains have its variances in them."""
+        if [op for op, _ in seen] != ["batch_norm"]:
+            raise ValueError("%s: random weights of one axis: psafe has those of batch norms, and its forward() calls %s" % (
+                step.place, " and ".join(sorted({op for op, _ in seen})) or "none"))
+        v = self.on_batch_norm(step, v, v.shape, dict(seen[0][1], weight=None, bias=None))
+        last = self.units[len(self.layers) - 1]
+        gain, shift, axes = last.centre("weight"), last.centre("bias"), len(v.shape) - 1
+        d.place = lambda x: (x - shift.reshape((1, -1) + (1,) * axes)) / gain.reshape((1, -1) + (1,) * axes)
+        d.axes = axes
+        return self.emit(step, "batch_norm", [v], v.shape, v.flat and not axes, unit, **self.image(v))
 
     def on_batch_norm(self, step, v, out, a):
         if a.get("training") or a["running_mean"] is None:
@@ -2514,6 +2584,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     if not callable(model):
         raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
                          "psafe import reads a state_dict" % _kind(model))
+    _plain_module(model)
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):
         return _save_graph(path, model, inputs, names, reference)
@@ -2614,7 +2685,9 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
         try:
             two = torch.as_tensor(x[[0, min(1, len(x) - 1)]].reshape((2,) + raw.shape[1:])).to(device=like.device, dtype=like.dtype)
             end = recorder.run(two)
-        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
+        except ValueError:
+            raise
+        except Exception as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
     graph = _Graph(recorder, end, raw.shape[1:], normal, law, drops)
@@ -2706,6 +2779,7 @@ def save_torch_dropout(path, model, inputs, layers=None, **reference):
     """MC dropout: a torch network with nn.Dropout, nn.Dropout1d or nn.Dropout2d in front of any layers, whose
     forward() is followed as by save_torch (which says what layers= is). psafe certifies it."""
     rates = []
+    _plain_module(model)
     if layers is None and (not _listed(model, None) or _drops_normed(model)):
         _save_graph(path, model, inputs, None, reference, drops=True)
         return
@@ -2740,6 +2814,9 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     models = list(models)
     if not models:
         raise ValueError("models= is empty: give the networks of the ensemble")
+    for i, m in enumerate(models):
+        with _of_network(i):
+            _plain_module(m)
     given = [reference.pop(name, None) for name in ("logits", "predict")]
     given = [[None] * len(models) if a is None else list(a) if isinstance(a, (list, tuple)) else [a] + [None] * (len(models) - 1) for a in given]
     if any(len(a) != len(models) for a in given):
@@ -3077,6 +3154,8 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
         raise ValueError("%s: want a diagonal, full, Kronecker or low-rank Laplace of all weights or the last layer" % _kind(la))
     last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
+    if getattr(la, "mean", None) is None or getattr(la, "n_data", None) == 0 or "LLLaplace" in bases and last is None:
+        raise ValueError("%s was not fitted: call la.fit(train_loader) first" % _kind(la))
     model = la.model if last is None else la.model.model
     params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
     shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
@@ -3208,12 +3287,22 @@ def save_pyro(path, guide, layers, layout=None, **reference):
     AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
     scales are standard deviations.
     """
-    if _kind(guide) == "AutoNormal":
-        named = getattr(guide.locs, "named_parameters", None)
-        sites = {s for item in layers for s in item[:2] if s is not None} | {n for n, _ in (named() if named else ())}
-        locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+    if _kind(guide) in ("AutoNormal", "ParameterwiseDiagonalNormal"):
+        used = {s for item in layers for s in item[:2] if s is not None}
+        if hasattr(guide, "locs"):
+            named = getattr(guide.locs, "named_parameters", None)
+            # pyro.nn.PyroModule calls the parameter of a site SITE_unconstrained, and has SITE too.
+            sites = used | {re.sub("_unconstrained$", "", n) for n, _ in (named() if named else ())}
+            locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+        elif callable(getattr(guide, "get_loc", None)) and callable(getattr(guide, "get_scale", None)):
+            # TyXe-BDL/TyXe, tyxe/guides.py (14589a9): get_scale gives standard deviations.
+            locs, scales = ({s: get(s) for s in used} for get in (guide.get_loc, guide.get_scale))
+        else:
+            raise ValueError("this AutoNormal has no locs: fit it, or call it once; of a guide of another library draw samples and use save_site_samples")
     elif _kind(guide) == "AutoDiagonalNormal":
-        shapes = guide._unconstrained_shapes
+        shapes = getattr(guide, "_unconstrained_shapes", None)
+        if not shapes or not hasattr(guide, "loc"):
+            raise ValueError("AutoDiagonalNormal has no loc: fit it, or call it once")
         sizes = [tuple(s) for s in shapes.values()]
         locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
     else:
