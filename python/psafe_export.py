@@ -43,6 +43,8 @@ SPDX-License-Identifier: Apache-2.0
 import collections
 import contextlib
 import copy
+import functools
+import inspect
 import json
 import os
 import re
@@ -497,8 +499,8 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     def front(x):
         return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
 
-    several = logits if logits is not None else predict
-    if isinstance(several, (list, tuple)) and len(several) and (callable(several[0]) or np.ndim(to_numpy(several[0])) == 2):
+    several = _each(logits if logits is not None else predict)
+    if several is not None:
         notes = _every_network(layers, several, x, front, raw.shape, tolerance)
         logits, predict = (several[0], None) if logits is not None else (None, several[0])
     else:
@@ -506,6 +508,13 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
     arrays["reference.logits"], more = _compared(layers, x, front, shape, said, tolerance)
     return arrays, shape, notes + more + odd
+
+
+def _each(given):
+    """logits= or predict= as a list, if they are of each network, else None."""
+    if isinstance(given, (list, tuple)) and len(given) and (callable(given[0]) or np.ndim(to_numpy(given[0])) == 2) or getattr(given, "ndim", 0) == 3:
+        return list(given)
+    return None
 
 
 def _every_network(layers, several, x, front, shape, tolerance):
@@ -909,14 +918,18 @@ class _Dense:
 
 def _plain_module(model):
     """Refuses what is no network of torch that can be followed: scripts, traces, compiled ones; and SWAG's."""
+    if isinstance(model, type):
+        raise ValueError("%s is a class: give a network of it" % model.__name__)
     if not hasattr(model, "named_modules"):
         return
     bases = {c.__name__: c.__module__ for c in type(model).__mro__}
-    if any(kind in bases for kind in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule", "GraphModule")) or bases.get("OptimizedModule", "").startswith("torch"):
+    if any(kind in bases for kind in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule")) or bases.get("OptimizedModule", "").startswith("torch"):
         raise ValueError("%s: give the nn.Module itself, and not what torch.jit, torch.fx or torch.compile made of it" % _kind(model))
     for name, m in model.named_modules():
         if any("ScriptModule" in c.__name__ for c in type(m).__mro__):
             raise ValueError("layer %s (%s): give the nn.Module itself, and not what torch.jit made of it" % (name, _kind(m)))
+        if callable(getattr(m, "weight", None)):
+            raise ValueError("layer %s (%s): is quantised: give the network from before that" % (name, _kind(m)))
         kept = set(getattr(m, "_buffers", None) or ())
         for b in sorted(kept):
             part = b[:-len("_sq_mean")]
@@ -1461,7 +1474,9 @@ def _replaced(value, kind, by):
     """value with by(t) for each t of a kind in its lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
         made = [_replaced(v, kind, by) for v in value]
-        return made if isinstance(value, list) else tuple(made)
+        if hasattr(value, "_make"):  # named fields
+            return value._make(made)
+        return made if isinstance(value, list) else tuple(made) if type(value) is tuple else type(value)(made)  # such as what max(dim) gives
     if isinstance(value, dict):
         return {k: _replaced(v, kind, by) for k, v in value.items()}
     return by(value) if isinstance(value, kind) else value
@@ -2373,14 +2388,13 @@ NOT_DRAWN = "networks that are drawn were not compared with those of the framewo
 
 def _compare_weights(model, tensors, draw, candidates, evaluated, tolerance, values=(), predict=None):
     """Refuses layers of which two drawn networks are not those of the framework, and returns notes. draw(seed) gives pairs
-    of a tensor and what it is to hold, and a function that evaluates the layers then, called while it holds that."""
+    of a tensor and what it is to hold, and a function that evaluates the layers then."""
     x, mean = _taken(model, tensors, candidates, evaluated, 10 * tolerance, values, predict)
     if x is None:
         return [NOT_DRAWN % "it gives other logits than logits= says"]
     for seed in (1, 2):
         put, evaluate_drawn = draw(np.random.RandomState(seed))
-        with _certain(model, tensors, put):
-            own = evaluate_drawn()
+        own = evaluate_drawn()
         said = _mean_logits(model, tensors, x, list(values) + put, predict)
         if _alike(own, said, 10 * tolerance):
             continue
@@ -2604,7 +2618,12 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
         for d in tensors:
             a = _drawn_layer(d.layer("identity"), rng, {}) if d.word else ()
             put += [(t, w.T if w.ndim == 2 and d.layout == "out,in" else w) for t, w in zip((d.weight, d.bias), a) if t is not None]
-        return put, lambda: evaluate(_stack(_chain(model, layers, names)[0]), few)
+
+        def evaluate_drawn():
+            with _certain(model, tensors, put):
+                return evaluate(_stack(_chain(model, layers, names)[0]), few)
+
+        return put, evaluate_drawn
 
     candidates, few = _few(made, inputs, reference)
     if any(d.word for d in tensors):
@@ -2818,7 +2837,7 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
         with _of_network(i):
             _plain_module(m)
     given = [reference.pop(name, None) for name in ("logits", "predict")]
-    given = [[None] * len(models) if a is None else list(a) if isinstance(a, (list, tuple)) else [a] + [None] * (len(models) - 1) for a in given]
+    given = [[None] * len(models) if a is None else _each(a) or [a] + [None] * (len(models) - 1) for a in given]
     if any(len(a) != len(models) for a in given):
         raise ValueError("logits= or predict= are lists of %s for %d networks" % (" and ".join(str(len(a)) for a in given), len(models)))
     silent = sum(any(a[0] is not None for a in given) and logits is None and predict is None for logits, predict in zip(*given))
@@ -3517,6 +3536,29 @@ def _flag(value):
     if isinstance(value, (np.floating, np.integer)):
         value = value.item()
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _of_one_line(function):
+    """function, of which every error but a wrong call is a ValueError of one line."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        signature.bind(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except ValueError as e:
+            if "\n" not in str(e):
+                raise
+            raise ValueError(" ".join(str(e).split())) from e
+        except Exception as e:
+            raise ValueError("%s met what it does not know: %s: %s" % (function.__name__, _kind(e), " ".join(str(e).split()))) from e
+
+    return called
+
+
+for _name in [name for name in globals() if name.startswith("save_")]:
+    globals()[_name] = _of_one_line(globals()[_name])
 
 
 def _self_test():
