@@ -2,7 +2,7 @@
 of theirs (psafe_export.py cites the files), and plain arrays."""
 import os
 
-from cases import FOLDER, arrays, header, notes, np, path, px, refuses, rng
+from cases import FOLDER, arrays, header, moments, notes, np, path, px, refuses, rng
 
 X = rng.rand(40, 5)
 
@@ -280,6 +280,10 @@ for layout in ("out,in", "in,out"):
     px.save_swag(path("swag-" + end), turn(p), turn([a ** 2 for a in p]), [turn(make(5, 4, 3)) for _ in range(3)], ["relu", "identity"], layout, inputs=X, logits=mlp(p, X))
     px.save_dropout(path("dropout-" + end), turn([p[0], p[1], p[2], None]), [0, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
     px.save_dropconnect(path("connect-" + end), turn([p[0], p[1], p[2], None]), [0.25, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
+    keep = rng.rand(2000, 4 * 5 + 3 * 4) >= np.repeat([0.25, 0.5], [20, 12])
+    masks = [keep[:, :20].reshape(-1, 4, 5) / 0.75, keep[:, 20:].reshape(-1, 3, 4) / 0.5]
+    h = relu(np.einsum("noi,oi,i->no", masks[0], p[0], X[0]) + p[1])
+    moments("connect-" + end, X[0], np.einsum("noi,oi,ni->no", masks[1], p[2], h))
     # Each weight is the gain of an input of its own.
     assert [(e["kind"], e.get("rate")) for e in header("connect-" + end)["layers"]] == [
         ("reorder", None), ("batch_norm", 0.25), ("flatten", None), ("conv2d", 0), ("flatten", None),

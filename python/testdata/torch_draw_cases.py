@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from cases import FOLDER, arrays, header, moments, notes, np, path, px, refuses, rng
+from cases import arrays, header, moments, notes, np, path, px, refuses, rng
 
 torch.manual_seed(4)
 X = rng.rand(12, 4).astype(np.float32)
@@ -35,7 +35,7 @@ def net(forward):
     return made
 
 
-def draws(model, x, count=3000):
+def draws(model, x, count=2000):
     """What a network with Dropout gives for x, a mask for each row."""
     for m in model.modules():
         m.training = "Dropout" in type(m).__name__
@@ -116,6 +116,9 @@ class BayesNet(Net):
         self.one, self.two, self.end = Bayes(4, 5), Bayes(5, 5), Bayes(5, 3)
 
 
+SPREAD = [(0.3, 0.2)] * 3  # so that no layer is called for it
+
+
 def bayes(forward):
     made = BayesNet(forward)
     made(torch.as_tensor(X))
@@ -123,18 +126,19 @@ def bayes(forward):
 
 
 made = bayes(lambda s, x: s.end(torch.tanh(s.two(torch.relu(s.one(x))))))
-px.save_torch(path("weights"), made, X)
+px.save_torch(path("weights"), made, X, spread=SPREAD)
 for p in made.parameters():
     p.data.mul_(float(p.data.std() < 1e-6))  # spreads alone are of one number
+made.end.bias_mean.data[:] = torch.rand(3)
 refuses(["of a network that is drawn", "mean network agrees"], px.save_torch, made, X, layers=[(made.one, "relu"), (made.two, "relu"), made.end])
-px.save_torch(path("weights-zero"), made, X, layers=[(made.one, "relu"), (made.two, "tanh"), made.end])
+px.save_torch(path("weights-zero"), made, X, layers=[(made.one, "relu"), (made.two, "tanh"), made.end], spread=SPREAD)
 made = bayes(lambda s, x: s.end(torch.tanh(F.linear(s.two(torch.relu(s.one(x))), s.two.weight_mean))))
 refuses(["of a network that is drawn"], px.save_torch, made, X)  # a mean that acts in two places
 made = bayes(lambda s, x: s.end(torch.tanh(s.one(x)) + s.two(torch.ones(1, 5))))
 refuses(["layer two (Bayes)", "called with a constant"], px.save_torch, made, X)
 made = bayes(lambda s, x: s.end(torch.tanh(s.one(x=x))))
 del made.two
-px.save_torch(path("weights-by-name"), made, X)
+px.save_torch(path("weights-by-name"), made, X, spread=SPREAD[:2])
 
 # Layers that never draw, by themselves or as forward() calls them; certain ones, with a spread of 0.
 frozen = nn.Sequential(Bayes(4, 5, frozen=True), nn.ReLU(), Bayes(5, 3))
@@ -174,7 +178,7 @@ for name, made, x in (("norm-list", nn.Sequential(nn.Linear(4, 5), BayesNorm(5),
     assert np.isfinite(arrays(name)["reference.spread"][2]).all()
     made.eval()
     with torch.no_grad():
-        moments(name, x[0], np.concatenate([made(torch.as_tensor(x[:1])).numpy() for _ in range(1500)]))
+        moments(name, x[0], np.concatenate([made(torch.as_tensor(x[:1])).numpy() for _ in range(600)]))
 refuses(["layer 1 (BayesNorm)", "weights vary by"], px.save_torch, nn.Sequential(nn.Linear(4, 5), BayesNorm(5, 1.2), nn.Linear(5, 3)), X)
 refuses(["layer 1 (BayesNorm)", "neither"], px.save_torch, nn.Sequential(nn.Linear(4, 5), BayesNorm(5, frozen=True), nn.Linear(5, 3)), X)
 made = nn.Sequential(nn.Linear(4, 5), BayesNorm(5), nn.Linear(5, 3))
@@ -295,4 +299,4 @@ def local(names, sd, axes=2):
 px.save_torch(path("bayesian-cnn"), local(("W_mu", "W_rho", "bias_mu", "bias_rho"), F.softplus), X)
 refuses(["layer 0 (Local)", "names=('w', 'w_logvar', 'b', 'b_logvar', 'log_variance')"], px.save_torch, local(("w", "w_logvar", "b", "b_logvar"), lambda s: (s / 2).exp()), X)
 px.save_torch(path("proposed"), local(("w", "w_logvar", "b", "b_logvar"), lambda s: (s / 2).exp()), X, names=("w", "w_logvar", "b", "b_logvar", "log_variance"))
-print("torch draw cases: done", FOLDER)
+print("torch draw cases: done")
