@@ -34,7 +34,8 @@ Every function also takes
 
 With them, the file is compared with the framework before it is written: a wrong order, activation,
 layout or normalisation is an error here, and psafe compares once more when it reads the file. Torch
-layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean
+layers are also asked for draws, whose spread must be the exported one within 10 %; and torch networks
+are drawn, under given masks and with given weights, and compared with what the layers give then. "The mean
 network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without
 dropout. All errors are a ValueError of one line that names the layer.
 
@@ -735,6 +736,14 @@ def _counts(counts, networks):
     return counts
 
 
+def _first_alone(networks, reference):
+    """The note that of several networks the first alone is compared."""
+    given = next((reference[name] for name in ("logits", "predict") if reference.get(name) is not None), None)
+    if networks < 2 or given is None or _each(given) is not None or any("were not compared" in note for note in reference.get("notes", ())):
+        return []
+    return ["network 0 of %d was compared, and no other: logits= and predict= may be lists with one for each" % networks]
+
+
 def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
     has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0; logits= and predict= may
@@ -754,6 +763,7 @@ def save_samples(path, networks, activations, layout=None, counts=None, draws_of
     layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
     if draws_of is not None and max(counts) > 1:
         raise ValueError("draws_of=%r with counts above 1: independent draws count once each" % (draws_of,))
+    reference["notes"] = list(reference.get("notes", ())) + _first_alone(len(networks), reference)
     _write(path, "samples", layers, dict({"counts": counts}, **({} if draws_of is None else {"draws_of": str(draws_of)})), **reference)
 
 
@@ -786,7 +796,10 @@ def save_dropout(path, weights, rates, activations, layout=None, **reference):
     k is dropped (inverted dropout: torch, Keras). Logits are those without dropout."""
     layers = _stacked(list(weights), activations, layout,
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
-    _write_dropout(path, layers, rates, reference)
+    _write_dropout(path, layers, rates, dict(reference, notes=[RATES]))
+
+
+RATES = "the rates, and where they act, are as given and were not compared: the logits are those without dropout"
 
 
 def save_dropconnect(path, weights, rates, activations, layout=None, **reference):
@@ -796,7 +809,7 @@ def save_dropconnect(path, weights, rates, activations, layout=None, **reference
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
     for layer in layers:
         layer.connected = True
-    _write_dropout(path, layers, rates, reference)
+    _write_dropout(path, layers, rates, dict(reference, notes=[RATES]))
 
 
 def _connections(header, arrays):
@@ -3364,7 +3377,8 @@ def save_site_samples(path, samples, layers, layout=None, **reference):
     counts = {len(a["samples"]) for m in made for a in (m.weight, m.bias) if a}
     if len(counts) != 1:
         raise ValueError("the sites have %s samples: want as many of each" % sorted(counts))
-    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * counts.pop()}, **reference)
+    count = counts.pop()
+    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * count}, _first_alone(count, reference), **reference)
 
 
 # ---- TensorFlow Probability --------------------------------------------------------------------

@@ -520,4 +520,41 @@ assert np.allclose(L @ L.T, S)
 refuses(["(14, 14)", "(15, 15)", "row by row"], px.save_gaussian, both, covariance=S[1:, 1:])
 both = [px.dense(W1, np.ones(3), W1 ** 2, np.ones(3), activation="relu", layout="out,in", scale="sd"), px.dense(W2, None, layout="out,in")]
 refuses(["all weights", "without scales"], px.save_gaussian, both, covariance=S)
+# A covariance is compared with spread= by its diagonal, or a note says that it was not.
+W, variances = rng.randn(8, 2), np.arange(1, 17) / 100.0
+for covariance, spread, words in ((variances, np.sqrt(variances).mean(), None), (variances ** 2, np.sqrt(variances).mean(), "looks squared"),
+                                  (variances, variances.mean(), "looks like variances"), (variances, 1.0, "see what its numbers are"), (variances, None, None)):
+    layers = [px.dense(W, None, activation="relu", layout="out,in"), px.dense(W.T, None, layout="out,in", covariance=np.diag(covariance))]
+    more = dict(inputs=X[:, :2], predict=lambda x: np.maximum(x @ W.T, 0) @ W)
+    more.update({} if spread is None else dict(spread=[(None, None), (spread, None)]))
+    if words is None:
+        assert ("were not compared" in notes(px.save_gaussian, path("covariance"), layers, **more)) == (spread is None)
+    else:
+        refuses(["layer 1", "by the diagonal of its covariance", words], px.save_gaussian, layers, **more)
+
+
+# Pyro's modules call the parameter of a site SITE_unconstrained; TyXe's guide has get_loc and get_scale; others are refused.
+class PyroModule(Module):
+    def __init__(self, values):
+        self.__dict__.update(values)
+        self.named_parameters = lambda: [(name + "_unconstrained", a) for name, a in values.items()]
+
+
+p = make(5, 4, 3)
+sites = dict(zip(("w1", "b1", "w2", "b2"), p))
+lay, call = [("w1", "b1", "relu"), ("w2", "b2", "identity")], dict(layout="out,in", inputs=X, predict=lambda x: mlp(p, x))
+guide = AutoNormal()
+guide.locs, guide.scales = PyroModule(dict(sites, tau=np.ones(1))), PyroModule({k: np.abs(a) + 0.1 for k, a in sites.items()})
+said = notes(px.save_pyro, path("pyro-module"), guide, lay, **call)
+assert "site tau is in no layer" in said and "site w1" not in said, said
+guide = type("ParameterwiseDiagonalNormal", (), {})()
+guide.get_loc, guide.get_scale = sites.get, lambda name: np.abs(sites[name]) + 0.1
+px.save_pyro(path("tyxe"), guide, lay, **call)
+assert all(np.array_equal(a, arrays("pyro-module")[n]) for n, a in arrays("tyxe").items() if n != "__meta__")
+refuses(["no locs", "fit it"], px.save_pyro, AutoNormal(), lay, **call)
+refuses(["no loc", "fit it"], px.save_pyro, AutoDiagonalNormal(), lay, **call)
+assert "rates" in notes(px.save_dropout, path("rates"), p, [0, 0.5], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X))
+assert "network 0 of 2" in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X))
+assert "network 0 of" not in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=[mlp(p, X)] * 2)
+refuses(["save_pyro met what it does not know", "AttributeError"], px.save_pyro, type("AutoNormal", (), {"locs": 0, "prototype_trace": 3})(), lay, **call)
 print("array cases: done")
