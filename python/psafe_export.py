@@ -2094,7 +2094,7 @@ class _Graph:
             raise ValueError("%s: is called twice, and psafe takes two layers to be independent: use two layers" % step.place)
         tied = [o.label for o in self.drawn if o.weight is d.weight or o.weight_scale is d.weight_scale]
         if tied:
-            raise ValueError("%s: shares its weights with %s, and psafe takes two layers to be independent" % (step.place, tied[0]))
+            raise ValueError(TIED % (step.place, tied[0]))
         unit, axes = _Unit(d.label, "identity"), len(d.weight.shape)
         for part, mean, spread in (("weight", d.weight, d.weight_scale), ("bias", d.bias, d.bias_scale)):
             if mean is not None:
@@ -2621,6 +2621,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
         raise ValueError("%s has no layer with weights" % _kind(model))
     if names is not None and not any(d.named for d in tensors):
         raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
+    _untied(tensors)
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
     # Before the draws, for a wrong layout shows in their spread too.
     _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
@@ -2657,6 +2658,17 @@ def _all_drawn(tensors, made, apart):
         compared, more = _check_drawn(d, layer) if d.word else ([True, True], [])
         pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
     return spread, notes
+
+
+TIED = "%s: shares its weights with %s, and psafe takes two layers to be independent"
+
+
+def _untied(tensors):
+    """Refuses a chain in which random weights are those of two layers, or of one layer twice."""
+    for i, d in enumerate(tensors):
+        for other in tensors[:i] if d.word else ():
+            if other.word and any(a is not None and any(a is b for b in (other.weight, other.bias)) for a in (d.weight, d.bias)):
+                raise ValueError(TIED % (d.label, other.label if other.module is not d.module else "itself, as it is called twice"))
 
 
 def _listed(model, names):
@@ -3221,6 +3233,8 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
             i = next((i for i, p in enumerate(params) if p is tensor), None)
             if tensor is None:
                 continue
+            if i is not None and i in used and shape == "Diag":
+                raise ValueError(TIED % (d.label, "another layer"))
             used.add(i)
             if i is not None:
                 layer.put(part, name, drawn[i], "out,in")
@@ -3247,6 +3261,7 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
 
         def evaluate_drawn():
             old, drawn[:] = list(drawn), new
+            used.clear()
             try:
                 return evaluate(_stack(_chain(model, layers(model) if layers else None, None, make)[0]), few)
             finally:
@@ -3304,7 +3319,9 @@ def _save_sites(path, locs, scales, layers, layout, guide, reference, known=Fals
         layer.put(part, "mean", _site(locs, site), layout)
         layer.put_scale(part, _site(scales, site), "sd", layout)
 
-    made = _sites(layers, put)
+    made, twice = _sites(layers, put), [s for s, n in collections.Counter(s for item in layers for s in item[:2] if s is not None).items() if n > 1]
+    if twice:
+        raise ValueError("site %s is in two layers, and psafe takes two layers to be independent" % twice[0])
     left = sorted(set(locs) - {s for item in layers for s in item[:2]})
     notes = ["site %s is in no layer and left out" % s for s in left]
     if known and reference.get("spread") is None:
@@ -3444,6 +3461,8 @@ def save_tfp(path, model, inputs, **reference):
             word = named or _tfp_activation(f, label)
         elif hasattr(m, "kernel_posterior") or kind == "Dense":
             layer, pair = Layer(label, "identity"), [None, None]
+            if kind != "Dense" and any(m is other for other in list(getattr(model, "layers", model))[:k]):
+                raise ValueError(TIED % (label, "itself, as it is called twice"))
             if kind == "Dense":
                 layer.put("weight", "mean", m.kernel, "in,out")
                 if getattr(m, "bias", None) is not None:

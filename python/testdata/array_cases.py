@@ -183,6 +183,7 @@ px.save_tfp(path("tfp-exp"), [DenseFlipout(q[0].T, q[1], f=np.exp)], img[:, :, :
 assert header("tfp-exp")["scale"] == "sd"
 refuses(["output"], px.save_tfp, [DenseFlipout(q[0], q[1], leaky_relu), DenseFlipout(q[2].T, q[3])], img.reshape(20, 6),
         predict=lambda x: mlp(q[:4], x, leaky_relu))
+refuses(["layer 1 (DenseFlipout)", "called twice"], px.save_tfp, 2 * [DenseFlipout(make(6, 6)[0], None)], img.reshape(20, 6))
 refuses(["Convolution2DFlipout", "dense layers only"], px.save_tfp, [Convolution2DFlipout(q[0], q[1])], img)
 refuses(["Sequential"], px.save_tfp, Flatten(), img)
 
@@ -257,6 +258,7 @@ lay = [("w1", "b1", "tanh"), ("w2", None, "identity")]
 f = lambda x: np.tanh(np.asarray(x, np.float32) @ W0.T + b0) @ W1.T  # noqa: E731
 params = {k + end: t[k] for k in sites for end, t in (("_auto_loc", sites), ("_auto_scale", spread))}
 px.save_numpyro(path("numpyro"), params, lay, "in,out", inputs=X, predict=f)
+refuses(["site w2 is in two layers"], px.save_numpyro, {"w2_auto_loc": W1[:3, :3], "w2_auto_scale": spread["w2"][:3, :3]}, [("w2", None, "relu"), ("w2", None, "identity")], "in,out")
 refuses(["w3", "w1"], px.save_numpyro, params, [("w3", None, "identity")], "in,out", inputs=X, predict=f)
 vector = {"auto_loc": np.concatenate([sites[k].ravel() for k in sorted(sites)]), "auto_scale": np.concatenate([spread[k].ravel() for k in sorted(sites)])}
 refuses(["guide="], px.save_numpyro, vector, lay, "in,out", inputs=X, predict=f)

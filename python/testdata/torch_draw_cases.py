@@ -140,6 +140,12 @@ made = bayes(lambda s, x: s.end(torch.tanh(s.one(x=x))))
 del made.two
 px.save_torch(path("weights-by-name"), made, X, spread=SPREAD[:2])
 
+one = Bayes(4, 4)
+for layers in ([one, nn.ReLU(), one], [one, nn.ReLU(), Bayes(4, 4)]):
+    layers[2].weight_mean = one.weight_mean
+    for more in ({}, dict(layers=layers)):
+        refuses(["layer", "(Bayes): shares its weights", "independent"], px.save_torch, nn.Sequential(*layers), X, **more)
+
 # Layers that never draw, by themselves or as forward() calls them; certain ones, with a spread of 0.
 frozen = nn.Sequential(Bayes(4, 5, frozen=True), nn.ReLU(), Bayes(5, 3))
 refuses(["layer 0 (Bayes)", "neither in evaluation nor in training", "of 0.3", "unfreeze"], px.save_torch, frozen, X)
@@ -246,6 +252,8 @@ made, chain = act(torch.tanh), lambda m: [(m.a, "relu"), m.r]
 for kind in (DiagLaplace, FullLaplace):
     px.save_laplace(path("laplace-" + kind.__name__), kind(made), X)
     refuses(["of a network that is drawn"], px.save_laplace, kind(made, 0), X, layers=chain)
+one = nn.Linear(4, 4)
+refuses(["shares its weights", "independent"], px.save_laplace, DiagLaplace(nn.Sequential(one, nn.ReLU(), one)), X)
 made.run = lambda s, x: s.r(torch.tanh(s.a(x)) if s.a.weight[0, 0] == first else torch.relu(s.a(x)))
 la = FullLaplace(made)
 first = (la.mean[0] + torch.as_tensor(np.random.RandomState(0).standard_normal((5, len(la.mean))) @ la.posterior_scale.numpy().astype(float).T)[0, 0]).float()
