@@ -64,6 +64,12 @@ func TestTorchGraphs(t *testing.T) {
 	}
 }
 
+// TestTorchDraws: what torch draws is what psafe draws from the file, which a mean network, or one
+// without dropout, does not show.
+func TestTorchDraws(t *testing.T) {
+	compare(t, "torch_draw_cases.py", "torch", 29)
+}
+
 // onTop wants bounds of clbp for a posterior whose last layer alone is random, or with dropout.
 func onTop(t *testing.T, path, points string) {
 	t.Helper()
@@ -110,7 +116,9 @@ func pythonWith(t *testing.T, module string) string {
 		}
 	}
 	for _, python := range []string{os.Getenv("PSAFE_PYTHON"), "/usr/bin/python3", "python3"} {
-		if python != "" && exec.Command(python, "-c", "import "+module).Run() == nil {
+		// Not by an import, which takes torch more than a second.
+		found := "import importlib.util, sys; sys.exit(importlib.util.find_spec('" + module + "') is None)"
+		if python != "" && exec.Command(python, "-c", found).Run() == nil {
 			return python
 		}
 	}
@@ -144,6 +152,7 @@ func compare(t *testing.T, script, module string, least int) string {
 				checkLogits(t, p, arrays)
 			}
 			checkSpread(t, p, arrays)
+			checkMoments(t, p, strings.TrimSuffix(file, ".npz")+".moments")
 		})
 	}
 	return dir
@@ -202,6 +211,42 @@ func checkSpread(t *testing.T, p *posterior.Posterior, arrays map[string]*npy.Ar
 			if math.Abs(got-want) > 1e-5*want {
 				t.Errorf("layer %d: mean sd %v, the framework says %v", k, got, want)
 			}
+		}
+	}
+}
+
+// checkMoments holds means and variances of as many draws of psafe's, for one input, to those of
+// the framework's, if there is a file that has these: [input, [draws], means, variances].
+func checkMoments(t *testing.T, p *posterior.Posterior, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	var said [4][]float64
+	if err := json.Unmarshal(text, &said); err != nil || len(said[1]) != 1 || len(said[2]) != p.Outputs() {
+		t.Fatalf("%s: %v: %v", path, said, err)
+	}
+	for j := range said[0] {
+		if mean, std := p.Input.Mean, p.Input.Std; len(mean) > 0 {
+			said[0][j] = (said[0][j] - mean[j%len(mean)]) / std[j%len(std)]
+		}
+	}
+	n, weights, net := int(said[1][0]), p.NewWeights(), p.Network()
+	sum, squares := make([]float64, p.Outputs()), make([]float64, p.Outputs())
+	for i := range n {
+		p.Draw(1, i, weights)
+		for j, y := range net.OutputsApprox(weights, said[0]) {
+			sum[j] += y - said[2][j]
+			squares[j] += (y - said[2][j]) * (y - said[2][j])
+		}
+	}
+	for j, want := range said[3] {
+		mean := sum[j] / float64(n)
+		variance := squares[j]/float64(n) - mean*mean
+		// Of both means, and of two variances of numbers that are about normal, at six deviations.
+		if d := 6 * math.Sqrt(2*want/float64(n)); !(math.Abs(mean) <= d) || !(math.Abs(variance-want) <= 6*2/math.Sqrt(float64(n))*want) {
+			t.Errorf("output %d: %d draws have the mean %v more than the framework's, allowed %v, and the variance %v, want %v", j, n, mean, d, variance, want)
 		}
 	}
 }

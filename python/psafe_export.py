@@ -34,7 +34,8 @@ Every function also takes
 
 With them, the file is compared with the framework before it is written: a wrong order, activation,
 layout or normalisation is an error here, and psafe compares once more when it reads the file. Torch
-layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean
+layers are also asked for draws, whose spread must be the exported one within 10 %; and torch networks
+are drawn, under given masks and with given weights, and compared with what the layers give then. "The mean
 network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without
 dropout. All errors are a ValueError of one line that names the layer.
 
@@ -43,6 +44,8 @@ SPDX-License-Identifier: Apache-2.0
 import collections
 import contextlib
 import copy
+import functools
+import inspect
 import json
 import os
 import re
@@ -117,6 +120,8 @@ class Layer:
         self.word = {"weight": "none", "bias": "none"}
         self.covariance = None                     # of kind correlated or joint: its word and its arrays by name
         self.notes = []                            # what was changed of it, in words
+        self.dropped = None                        # of a graph, the step that drops what it takes
+        self.source = None                         # of a graph, torch's weight and bias, and whether the former is turned
 
     def put(self, part, name, a, layout, infinite=False):
         """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
@@ -162,8 +167,12 @@ class Layer:
         return np.asarray(arrays["mean"] if "mean" in arrays else arrays["samples"][k], np.float64)
 
     def sd(self, part):
-        """The standard deviations, NaN if there are none."""
+        """The standard deviations, NaN if there are none; by a covariance, the roots of its diagonal."""
         a = getattr(self, part)
+        if self.covariance is not None:
+            law = self.covariance[1]
+            variance = (law["QG"] ** 2 @ law["sd"] ** 2 @ law["QA"].T ** 2 if "QG" in law else (law["factor"] ** 2).sum(1)).reshape(self.outputs, -1)
+            return np.sqrt(variance[:, :-1].T if part == "weight" else variance[:, -1]) if a else np.full(1, np.nan)
         return sd_of(a["scale"], self.word[part]) if a and "scale" in a else np.full(1, np.nan)
 
     inputs = property(lambda self: next(iter(self.weight.values())).shape[-2])
@@ -442,16 +451,16 @@ def _agreed(evaluated, said, tolerance):
     return undone, [] if undone is None else ["the %s at the end is left out: psafe speaks of logits" % name]
 
 
-def _compared(layers, raw, front, shape, said, tolerance):
-    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
-    same, and a note if they were none. If not, the error names the usual mistake that fits."""
-    stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
+def _compared(layers, raw, front, shape, said, tolerance, network=None):
+    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers (of samples, those of a
+    network) give the same, and a note if they were none. If not, the error names the usual mistake that fits."""
+    stack, said = _stack(layers, network or 0), np.asarray(_numbers(said, "logits"), np.float64)
     agreed, notes = _agreed(evaluate(stack, front(raw)), said, tolerance)
     if agreed is None:
         own, size = evaluate(stack, front(raw))
         i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
-        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
-                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
+        raise ValueError("%soutput %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
+                         % ("" if network is None else "network %d: " % network, j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
     return agreed, notes
 
 
@@ -491,9 +500,35 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     def front(x):
         return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
 
+    several = _each(logits if logits is not None else predict)
+    if several is not None:
+        notes = _every_network(layers, several, x, front, raw.shape, tolerance)
+        logits, predict = (several[0], None) if logits is not None else (None, several[0])
+    else:
+        notes = []
     said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
-    arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
-    return arrays, shape, notes + odd
+    arrays["reference.logits"], more = _compared(layers, x, front, shape, said, tolerance)
+    return arrays, shape, notes + more + odd
+
+
+def _each(given):
+    """logits= or predict= as a list, if they are of each network, else None."""
+    if isinstance(given, (list, tuple)) and len(given) and (callable(given[0]) or np.ndim(to_numpy(given[0])) == 2) or getattr(given, "ndim", 0) == 3:
+        return list(given)
+    return None
+
+
+def _every_network(layers, several, x, front, shape, tolerance):
+    """Compares each network of samples but the first, whose logits= or predict= are lists, and returns notes."""
+    count = len(next(iter(layers[0].weight.values()))) if "samples" in layers[0].weight else 1
+    if len(several) != count:
+        raise ValueError("logits= or predict= are lists of %d for %d networks" % (len(several), count))
+    notes = []
+    for i, one in enumerate(several):
+        if i and one is not None:
+            said = one(front(x).reshape(shape)) if callable(one) else to_numpy(one)[:256]
+            notes += _compared(layers, x, front, shape[1:], said, tolerance, i)[1]
+    return sorted(set(notes))
 
 
 def _described(kind, layers):
@@ -529,6 +564,11 @@ def _described(kind, layers):
     return header, arrays
 
 
+def _random(layer, part):
+    """Whether weights or biases have a spread."""
+    return bool(getattr(layer, part)) and (layer.word[part] != "none" or layer.covariance is not None and bool(layer.sd(part).any()))
+
+
 def _spreads(layers, spread):
     """reference.spread: the mean of the standard deviations of each layer's weights and biases by the
     framework, which must be that of this file, or the error names the scale word that fits; NaN where
@@ -553,23 +593,34 @@ def _spreads(layers, spread):
                     with np.errstate(all="ignore"):
                         sd = sd_of(getattr(layer, part)["scale"], word).mean()
                     fits += [word] * bool(abs(sd - said) <= 1e-3 * abs(said))
+                if layer.covariance is not None:
+                    sd = layer.sd(part)
+                    fits = ["the matrix looks squared: its diagonal are variances"] * bool(abs(np.sqrt(sd).mean() - said) <= 1e-3 * abs(said)) + [
+                        "spread= looks like variances: give their roots"] * bool(abs((sd ** 2).mean() - said) <= 1e-3 * abs(said))
+                    raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g by the diagonal of its "
+                                     "covariance: %s. Nothing was written" % (layer.label, part, said, own, (fits + ["see what its numbers are"])[0]))
                 raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as exported with "
                                  "scale=%r: %s. Nothing was written" % (
                                      layer.label, part, said, own, layer.word[part],
                                      "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
-            means[k, j] = said if layer.word[part] != "none" else np.nan
+            means[k, j] = said if _random(layer, part) else np.nan
     return means
 
 
 def _own_spread(layers):
     """spread= where the library's source says that the exported numbers are standard deviations."""
-    return [[layer.sd(p).mean() if layer.word[p] != "none" else None for p in ("weight", "bias")] for layer in layers]
+    return [[layer.sd(p).mean() if _random(layer, p) else None for p in ("weight", "bias")] for layer in layers]
 
 
 def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
-           note="", tolerance=1e-5, spread=None):
-    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
+           note="", tolerance=1e-5, spread=None, compared=False):
+    """Checks the layers, compares them with the framework and writes the file, whole or not at all. compared says of a covariance
+    that it was compared with the framework's."""
     _check_stack(layers)
+    if kind in ("correlated", "joint") and not compared:
+        more, words = _spread_arrays(layers, spread)  # of these files no array, which is of independent weights
+        notes = list(notes) + words
+        spread = None
     arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
     header, own = _described(kind, layers)
     if any(layer.connected and layer.rate for layer in layers):
@@ -594,12 +645,14 @@ def _spread_arrays(layers, spread):
     arrays, notes = {}, []
     if not np.isnan(means).all():  # else psafe would compare the file with itself
         arrays["reference.spread"] = means
-    if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+    if not any(_random(layer, p) for layer in layers for p in ("weight", "bias")):
         notes.append("no weight has a standard deviation: this is one network, and no posterior")
     elif spread is None:
         own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
         notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
                      % ", ".join(own))
+        if any(layer.covariance is not None for layer in layers):
+            notes.append("nor were the covariances: spread= is compared with the roots of their diagonals")
     return arrays, notes
 
 
@@ -671,19 +724,34 @@ def _stacked(arrays, activations, layout, fill):
     return layers
 
 
-def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
-    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
-    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0.
-    draws_of= names the posterior if the networks are independent draws of one (of a guide, say; never
-    of a Markov chain): psafe then gives an interval for that posterior too, labelled statistical."""
-    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
-    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+def _counts(counts, networks):
+    """How often each network counts, all alike if nothing is said."""
+    counts = [1] * networks if counts is None else [float(c) for c in counts]
     if any(c != int(c) for c in counts):
         raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
                          % next(c for c in counts if c != int(c)))
     counts = [int(c) for c in counts]
-    if not networks or len(counts) != len(networks) or min(counts) < 1:
-        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
+    if not networks or len(counts) != networks or min(counts) < 1:
+        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (networks, len(counts)))
+    return counts
+
+
+def _first_alone(networks, reference):
+    """The note that of several networks the first alone is compared."""
+    given = next((reference[name] for name in ("logits", "predict") if reference.get(name) is not None), None)
+    if networks < 2 or given is None or _each(given) is not None or any("were not compared" in note for note in reference.get("notes", ())):
+        return []
+    return ["network 0 of %d was compared, and no other: logits= and predict= may be lists with one for each" % networks]
+
+
+def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
+    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
+    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0; logits= and predict= may
+    be lists with one for each network (or None), and each is compared.
+    draws_of= names the posterior if the networks are independent draws of one (of a guide, say; never
+    of a Markov chain): psafe then gives an interval for that posterior too, labelled statistical."""
+    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
+    counts = _counts(counts, len(networks))
     for i, n in enumerate(networks):
         for a, b in zip(networks[0], n):
             if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and a.shape != b.shape:
@@ -695,6 +763,7 @@ def save_samples(path, networks, activations, layout=None, counts=None, draws_of
     layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
     if draws_of is not None and max(counts) > 1:
         raise ValueError("draws_of=%r with counts above 1: independent draws count once each" % (draws_of,))
+    reference["notes"] = list(reference.get("notes", ())) + _first_alone(len(networks), reference)
     _write(path, "samples", layers, dict({"counts": counts}, **({} if draws_of is None else {"draws_of": str(draws_of)})), **reference)
 
 
@@ -727,7 +796,10 @@ def save_dropout(path, weights, rates, activations, layout=None, **reference):
     k is dropped (inverted dropout: torch, Keras). Logits are those without dropout."""
     layers = _stacked(list(weights), activations, layout,
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
-    _write_dropout(path, layers, rates, reference)
+    _write_dropout(path, layers, rates, dict(reference, notes=[RATES]))
+
+
+RATES = "the rates, and where they act, are as given and were not compared: the logits are those without dropout"
 
 
 def save_dropconnect(path, weights, rates, activations, layout=None, **reference):
@@ -737,7 +809,7 @@ def save_dropconnect(path, weights, rates, activations, layout=None, **reference
                       lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
     for layer in layers:
         layer.connected = True
-    _write_dropout(path, layers, rates, reference)
+    _write_dropout(path, layers, rates, dict(reference, notes=[RATES]))
 
 
 def _connections(header, arrays):
@@ -797,6 +869,8 @@ NAMES = [
     ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
     # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
     ("weight_mu", "weight_log_sigma", "bias_mu", "bias_log_sigma", "log_sd"),
+    # kumar-shridhar/PyTorch-BayesianCNN, layers/BBB/BBBLinear.py: log1p(exp(rho)), kernels too.
+    ("W_mu", "W_rho", "bias_mu", "bias_rho", "softplus"),
     # Own layers.
     ("weight_mean", "weight_sd", "bias_mean", "bias_sd", "sd"),
     ("weight_mean", "weight_rho", "bias_mean", "bias_rho", "softplus"),
@@ -820,6 +894,9 @@ class _Dense:
 
     def __init__(self, module, label, names=None):
         self.module, self.label, self.layout, self.word = module, label, "out,in", None
+        self.place = None  # of a batch norm, what it is to be called with so that its normalisation gives an array, and its
+        self.axes = 0      # axes behind the channels
+        self.more = {}  # by modes, the arguments beside the first with which the network calls it, and those by name
         rows, self.named = _rows(names), False
         for row in rows:
             if _get(module, row[0]) is not None and _get(module, row[1]) is not None:
@@ -842,9 +919,55 @@ class _Dense:
             raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
                              "weights that it really has" % (label, _kind(module), extra[0]))
 
+    def called(self, mode):
+        """The module as the network calls it in a mode (of _training)."""
+        more = self.more.get(getattr(self.module, "training", None) if mode is None else mode)
+        return self.module if more is None else lambda x: self.module(x, *more[0], **more[1])
+
     def layer(self, activation):
         return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
                      self.label)
+
+
+def _plain_module(model):
+    """Refuses what is no network of torch that can be followed: scripts, traces, compiled ones; and SWAG's."""
+    if isinstance(model, type):
+        raise ValueError("%s is a class: give a network of it" % model.__name__)
+    if not hasattr(model, "named_modules"):
+        return
+    bases = {c.__name__: c.__module__ for c in type(model).__mro__}
+    if any(kind in bases for kind in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule")) or bases.get("OptimizedModule", "").startswith("torch"):
+        raise ValueError("%s: give the nn.Module itself, and not what torch.jit, torch.fx or torch.compile made of it" % _kind(model))
+    for name, m in model.named_modules():
+        if any("ScriptModule" in c.__name__ for c in type(m).__mro__):
+            raise ValueError("layer %s (%s): give the nn.Module itself, and not what torch.jit made of it" % (name, _kind(m)))
+        if callable(getattr(m, "weight", None)):
+            raise ValueError("layer %s (%s): is quantised: give the network from before that" % (name, _kind(m)))
+        kept = set(getattr(m, "_buffers", None) or ())
+        for b in sorted(kept):
+            part = b[:-len("_sq_mean")]
+            if b.endswith("_sq_mean") and part + "_mean" in kept:
+                raise ValueError("%s has the buffers NAME_mean and NAME_sq_mean of SWAG: save_swag takes them, of dense layers: NAME_mean is the mean, NAME_sq_mean - "
+                                 "NAME_mean ** 2 the variance, and the rows of NAME_cov_mat_sqrt are the deviations" % _kind(model))
+
+
+# Words in the names of spreads, and what a spread so called is.
+SPREADS = [("rho", "softplus"), ("log_var", "log_variance"), ("logvar", "log_variance"), ("log", "log_sd"), ("var", "variance"), ("sigma", "sd"),
+           ("std", "sd"), ("sd", "sd"), ("scale", "sd")]
+
+
+def _names_for(module):
+    """names= for a module whose parameters look like means and spreads, or None."""
+    named = [(n, tuple(p.shape)) for n, p in (getattr(module, "_parameters", None) or {}).items() if p is not None]
+    word = lambda n: next((w for part, w in SPREADS if part in n.lower()), None)  # noqa: E731
+    found = []
+    for axes in (lambda shape: len(shape) > 1, lambda shape: len(shape) == 1):
+        some = [(n, shape) for n, shape in named if axes(shape)]
+        means, spreads = [a for a in some if not word(a[0])], [a for a in some if word(a[0])]
+        if len(means) != len(spreads) or len(means) > 1 or [a[1] for a in means] != [a[1] for a in spreads]:
+            return None
+        found += [a[0] for a in means + spreads] or [None, None]
+    return None if found[0] is None else tuple(found) + (word(found[1]),)
 
 
 def _rows(names):
@@ -987,6 +1110,9 @@ def _chain(model, layers, names, make=None, rates=None):
             raise ValueError(CONVOLUTION % (label, kind))
         elif _is_dense(m, names):
             tensors.append(_Dense(m, label, names))
+            if len(tensors[-1].weight.shape) == 1:
+                raise ValueError("%s: is a batch norm with random weights, and layers= has those of dense layers alone: leave it out, so that forward() "
+                                 "is followed" % label)
             if len(tensors[-1].weight.shape) != 2:
                 raise ValueError(CONVOLUTION % (label, kind))
             done, acted = (make or _Dense.layer)(tensors[-1], "identity"), False
@@ -1105,17 +1231,61 @@ def _mean_logits(model, tensors, x, values=(), predict=None, seed=0):
                 "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
 
 
+STILL = "it does not draw when it is called"
+
+
+def _frozen(d, layer, x, mode, words, sd, want):
+    """Refuses a layer that does not draw although float32 would show that its outputs have standard deviations of want."""
+    with _seeded(d.weight), _training(d.module, mode if d.place is None else False):
+        size = np.abs(_call(d.called(mode), x, d.weight)).max()
+    if want > 1e-5 * size:
+        raise ValueError("%s: it draws neither in evaluation nor in training mode as forward() calls it, and its %s would have "
+                         "standard deviations of %.3g: unfreeze it, or set its spread to 0 if it is meant to be certain; of weights that are drawn elsewhere, "
+                         "spread= says the standard deviations. Nothing was written" % (layer.label, words, sd))
+
+
+def _network_calls(model, tensors, x):
+    """Lets layers know the words with which the network calls them, such as sample=False, in either mode."""
+    if not any(d.word for d in tensors) or not hasattr(model, "named_modules"):
+        return
+    import torch
+    leaves, plain = {id(d.module): d for d in tensors if d.word}, torch.nn.Module.__call__
+
+    def recorded(m, *args, **kwargs):
+        d = leaves.get(id(m))
+        if d is not None and len(args) > 0 and all(isinstance(v, (bool, int, float, str, type(None))) for v in list(args[1:]) + list(kwargs.values())):
+            d.more.setdefault(m.training, (args[1:], kwargs))
+        return plain(m, *args, **kwargs)
+
+    for mode in (False, True):
+        with _seeded(tensors[0].weight), _drawing(model, False):
+            for m in model.modules():
+                m.training = m.training and mode
+            torch.nn.Module.__call__ = recorded
+            try:
+                _call(model, x, tensors[0].weight)
+            except Exception:
+                continue  # it is not called so
+            finally:
+                torch.nn.Module.__call__ = plain
+
+
 def _drawing_mode(d, x):
     """The mode (of _training) in which a torch layer's outputs for x differ from call to call, and why
     there is none: many layers draw in one mode only."""
-    why = "it does not draw when it is called"
-    for mode in (None, True, False):
+    why = STILL
+    for mode in (None, True, False) if d.place is None else (False,):  # in training mode a batch norm has the statistics of its batch
         with _seeded(d.weight), _training(d.module, mode):
             try:
-                if np.ptp([_call(d.module, x, d.weight) for _ in range(3)], axis=0).any():
+                if np.ptp([_call(d.called(mode), x, d.weight) for _ in range(3)], axis=0).any():
                     return mode, None
             except Exception as e:
                 why = "it cannot be called alone (%s)" % " ".join(str(e).split())
+    if d.place is not None and why is STILL:
+        own = copy.deepcopy(d.module).train()
+        with _seeded(d.weight):
+            if np.ptp([_call(own, np.concatenate([x, 2 * x + 1, 3 * x]), d.weight) for _ in range(3)], axis=0).any():
+                why = "it draws in training mode alone, where a batch norm has the statistics of its batch"
     return None, why
 
 
@@ -1129,10 +1299,11 @@ def _spread_drawn(d, x, mode, halves, want):
         import torch
         x = torch.as_tensor(x).to(device=d.weight.device, dtype=d.weight.dtype)
     with _seeded(d.weight), _training(d.module, mode):
-        first = np.asarray(_call(d.module, x, d.weight), np.float64)
+        call = d.called(mode)
+        first = np.asarray(_call(call, x, d.weight), np.float64)
         total, squares = np.zeros(want.shape), np.zeros(want.shape)
         for _ in range(draws - 1):
-            off = _call(d.module, x, d.weight) - first
+            off = _call(call, x, d.weight) - first
             total += off
             squares += off ** 2
     variance = np.maximum(squares - total ** 2 / draws, 0) / (draws - 1)
@@ -1144,6 +1315,9 @@ def _one_hot(d, layer):
     """Inputs with a single 1 for a random torch layer, the standard deviations of its outputs for them but
     for its biases, and at which outputs a weight meets the 1. Of a wide layer only some, so that it
     takes no minutes; of a convolution inputs that meet each weight once."""
+    if d.place is not None:  # of a batch norm, all at once
+        hot = np.ones((1, layer.outputs) + (1,) * d.axes)
+        return hot, layer.sd("weight").reshape(hot.shape), np.ones(hot.shape, bool)
     if len(d.weight.shape) == 2:
         sd = layer.sd("weight").T if isinstance(layer, _Unit) else layer.sd("weight")
         count = min(len(sd), 256, max(16, 16384 // sd.shape[1]))
@@ -1173,10 +1347,11 @@ def _check_drawn(d, layer):
     outputs. The smaller and the larger half are compared by their means, to 10 %. Returns for weights
     and biases whether they were compared, and a note where they were not."""
     hot, sd, there = _one_hot(d, layer)
+    place = d.place or (lambda x: x)
     sd_bias = np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs).reshape((-1,) + (1,) * (sd.ndim - 2))
     # One-hot inputs so large that the spread of the biases hardly counts.
     gain = min(max(1.0, 10 * sd_bias.mean() / max(sd[there].mean(), 1e-300)), 2.0 ** 20)
-    hot, zeros = gain * hot, np.zeros((1,) + hot.shape[1:])
+    hot, zeros = place(gain * hot), place(np.zeros((1,) + hot.shape[1:]))
     first = np.zeros((1,) + sd.shape[1:], bool)
     first[(slice(None), slice(None)) + (0,) * (sd.ndim - 2)] = True  # of an image, one place: it has one bias
     (mode, why), compared, notes = _drawing_mode(d, hot), [False, False], []
@@ -1184,6 +1359,9 @@ def _check_drawn(d, layer):
             ("weight", "weights", gain, hot, np.hypot(gain * sd, sd_bias)),
             ("bias", "biases", 1, zeros, np.broadcast_to(sd_bias, first.shape)))):
         reason = why
+        if why is STILL:
+            _frozen(d, layer, x, mode, words, layer.sd(part).mean(), (want if j else gain * sd)[first if j else there].mean())
+            compared[j] = not layer.sd(part).any()
         if why is None:
             among = np.flatnonzero(first if j else there)
             halves = np.array_split(among[np.argsort(want.ravel()[among], kind="stable")], min(2, len(among)))
@@ -1291,6 +1469,11 @@ def _op(function):
     return SAME.get(name.strip("_"), name.strip("_"))
 
 
+def _in_place(function, op, args, kwargs):
+    """Whether a function of dropout changes the tensor that it takes."""
+    return getattr(function, "__name__", "").endswith("_") or bool(_bound(op, args, kwargs).get("inplace"))
+
+
 def _tensors(value, kind):
     """All that are of a kind in nested lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
@@ -1304,7 +1487,9 @@ def _replaced(value, kind, by):
     """value with by(t) for each t of a kind in its lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
         made = [_replaced(v, kind, by) for v in value]
-        return made if isinstance(value, list) else tuple(made)
+        if hasattr(value, "_make"):  # named fields
+            return value._make(made)
+        return made if isinstance(value, list) else tuple(made) if type(value) is tuple else type(value)(made)  # such as what max(dim) gives
     if isinstance(value, dict):
         return {k: _replaced(v, kind, by) for k, v in value.items()}
     return by(value) if isinstance(value, kind) else value
@@ -1314,11 +1499,11 @@ class _Recorder:
     """Runs a network once and records which functions of torch its forward() calls on what: tensors of a
     class of their own tell (__torch_function__), in modules, functions and methods alike. Shapes
     are plain numbers then; whoever asks for the data itself, as an if does, is refused. A layer
-    with random weights is one step, in which only convolutions are looked at."""
+    with random weights is one step, in which only convolutions and batch norms are looked at."""
 
-    def __init__(self, model, tensors):
+    def __init__(self, model, tensors, drops=False):
         import torch
-        self.torch, self.model, self.leaves = torch, model, {id(d.module): d for d in tensors}
+        self.torch, self.model, self.leaves, self.drops = torch, model, {id(d.module): d for d in tensors}, drops
         self.modules = {id(m): n for n, m in model.named_modules()}
         self.known = {id(p): n for n, p in list(model.named_parameters()) + list(model.named_buffers())}
         self.steps, self.versions, self.kept, self.all = {}, {}, [], []
@@ -1340,7 +1525,7 @@ class _Recorder:
             self.path.append(m)
             try:
                 self.called.add(id(m))
-                if id(m) in self.leaves and self.inside is None and args and id(args[0]) in self.steps:
+                if id(m) in self.leaves and self.inside is None:
                     return self.layer(m, call, args, kwargs)
                 return call(m, *args, **kwargs)
             finally:
@@ -1372,8 +1557,8 @@ class _Recorder:
 
     def line(self):
         """Which line of the network's source is running."""
-        frame, skip = sys._getframe(), (_op.__code__.co_filename, os.sep + "torch" + os.sep)
-        while frame is not None and any(s in frame.f_code.co_filename for s in skip):
+        frame, skip = sys._getframe(), (_op.__code__.co_filename, os.path.join(os.path.dirname(self.torch.__file__), ""))
+        while frame is not None and frame.f_code.co_filename.startswith(skip):
             frame = frame.f_back
         return "" if frame is None else " in line %d of %s" % (frame.f_lineno, os.path.basename(frame.f_code.co_filename))
 
@@ -1391,6 +1576,8 @@ class _Recorder:
         with self.torch._C.DisableTorchFunction():
             stale = [t for t in before if id(t) in self.versions and t._version != self.versions[id(t)]]
             out = function(*args, **kwargs)
+            if self.drops and op == "dropout" and not _in_place(function, op, args, kwargs):
+                out = out.clone()  # in evaluation it is the tensor that it was given, and that is not dropped
         if not _tensors(out, self.torch.Tensor):
             if op in NO_NUMBERS or op.startswith("get ") or self.inside is not None:
                 return out
@@ -1398,7 +1585,7 @@ class _Recorder:
                              % (_kind(self.path[-1]), op, self.line(), "writes into a tensor" if op in ("setitem", "copy") else
                                 "asks for the numbers themselves, as an if on data does"))
         if self.inside is not None:
-            if op.startswith("conv"):
+            if op.startswith("conv") or op == "batch_norm":
                 self.inside.append((op, _bound(op, args, kwargs) if op in CALLS else {}))
             return _replaced(out, self.torch.Tensor, lambda t: t.as_subclass(self.Traced))
         feeds = [self.steps[id(t)] for t in before if id(t) in self.steps]
@@ -1414,7 +1601,11 @@ class _Recorder:
 
     def layer(self, m, call, args, kwargs):
         """A layer with random weights."""
-        feed = self.steps[id(args[0])]
+        given = list(args) + list(kwargs.values())
+        feed = next((self.steps[id(t)] for t in given if id(t) in self.steps), None)
+        if feed is None:
+            raise ValueError("%s: has random weights and is called with a constant: psafe has no random constants (nor recurrent networks "
+                             "whose weights are random)" % self.leaves[id(m)].label)
         self.inside = []
         try:
             out = call(m, *args, **kwargs)
@@ -1452,6 +1643,7 @@ class _Value:
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
         self.rate, self.channels = 0.0, False  # with which its numbers are dropped, one by one or by channels
+        self.dropped = None                    # by which step
 
 
 def _several(value, n):
@@ -1465,6 +1657,7 @@ class _Graph:
 
     def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
         self.drops = drops  # whether Dropout is on
+        self.member = None  # of a network of an ensemble, what takes what would be written
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
         self.law = law  # kind, layers with their covariances, which say what sd does not, and whether it is of the last layer
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
@@ -1502,7 +1695,8 @@ class _Graph:
             raise ValueError("%s has no Dropout in front of a layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
 
-    kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian")
+    kind = property(lambda self: self.law[0] if self.law is not None else "dropout" if self.drops else "gaussian" if self.member is None
+                    else "samples")
 
     def settled(self, step, takers):
         """Puts masks in front of a step that takes dropped numbers, but where dropping them later is the same."""
@@ -1518,9 +1712,10 @@ class _Graph:
         for f in step.feeds:
             v = self.values[f.index]
             if v.rate and step.op == "linear":
-                self.units[len(self.layers) - 1].rate = v.rate
+                unit = self.units[len(self.layers) - 1]
+                unit.rate, unit.dropped = v.rate, v.dropped
             elif v.rate and value is not v:
-                value.rate, value.channels = v.rate, v.channels
+                value.rate, value.channels, value.dropped = v.rate, v.channels, v.dropped
         return value
 
     def mask(self, step, v):
@@ -1530,7 +1725,8 @@ class _Graph:
         else:
             of, n = self.flatten(step, v), int(np.prod(v.shape))
             made = self.norm(step, _Value(of.name, (n,), True, of.front), np.ones(n), np.zeros(n))
-        self.units[len(self.layers) - 1].rate = v.rate
+        unit = self.units[len(self.layers) - 1]
+        unit.rate, unit.dropped = v.rate, v.dropped
         if not v.channels and len(v.shape) > 1:  # what a batch norm gives is an image of one place
             made = _Value(self.emit(step, "flatten", [made], (n,), True).name, v.shape, True)
         return made
@@ -1595,6 +1791,21 @@ class _Graph:
             return v
         return self.emit(step, "flatten", [v], (int(np.prod(v.shape)),), True)
 
+    def one_place(self, name):
+        """Whether what a layer gives is an image of one place to psafe and a list here: what a batch norm makes of a list."""
+        k = next((k for k, e in enumerate(self.layers) if e["name"] == name), None)
+        if k is None:  # the input
+            return False
+        feeds, kind = self.layers[k].get("from", [self.layers[k - 1]["name"] if k else "input"]), self.layers[k]["kind"]
+        return kind == "batch_norm" or kind in ("activation", "add", "concat") and all(self.one_place(n) for n in feeds)
+
+    def lists(self, step, values):
+        """Values that are lists, all of them to psafe too unless none is."""
+        places = [self.one_place(v.name) for v in values]
+        if all(places) or not any(places):
+            return values
+        return [_Value(self.emit(step, "flatten", [v], v.shape, True).name, v.shape, True) if place else v for v, place in zip(values, places)]
+
     # -- operations
 
     def lower(self, step):
@@ -1620,6 +1831,10 @@ class _Graph:
         if method is None:
             if op.startswith("conv_transpose"):
                 raise ValueError("%s: psafe has no transposed convolution" % step.place)
+            names = _names_for(step.module)
+            if names is not None and id(step.module) not in self.recorder.leaves:
+                raise ValueError("%s: psafe has no %s: if this is a layer with random weights, names=%s says so: the weight, its spread, the bias, its spread "
+                                 "and what a spread is" % (step.place, op.replace("get ", "."), names))
             if op == "stale":
                 raise ValueError("%s: takes a tensor that was changed in place through another one: use operations that make new tensors" % step.place)
             raise ValueError("%s: psafe has no %s: it has convolutions, batch norms, max and average pools, sums and concatenations of layers, and "
@@ -1636,7 +1851,7 @@ class _Graph:
         c = np.asarray(_numbers(np.float64(other) if isinstance(other, (int, float)) else other, step.place), np.float64)
         if not isinstance(other, (int, float)):
             self.take(other)
-        if c.ndim == len(step.shape) and c.shape[0] == 1:
+        if c.ndim == len(step.shape) and (c == c[:1]).all():  # also of inputs alike, such as a state of zeros and what comes of it
             c = c[0]
         try:
             return self.values[one.index], None, np.array(np.broadcast_to(c, step.shape[1:]))
@@ -1678,6 +1893,8 @@ class _Graph:
         if one.shape != other.shape:
             raise ValueError("%s: adds the shapes %s and %s: psafe adds layers of one shape" % (step.place, one.shape, other.shape))
         lists = one.flat and other.flat
+        if lists:
+            one, other = self.lists(step, [one, other])
         shape = {"input_shape": list(one.shape)} if (one.flat or other.flat) and not lists and len(one.shape) > 1 else {}
         return self.emit(step, "add", [one, other], out, lists, **shape)
 
@@ -1725,7 +1942,7 @@ class _Graph:
             if kind != "Dropout" and len(v.shape) != int(kind[-2]) + 1:
                 raise ValueError("%s: %s of numbers of the shape %s: want channels and their places" % (step.place, kind, v.shape))
             value = _Value(v.name, v.shape, v.flat, v.front)
-            value.rate, value.channels = float(a.get("p", 0.5)), kind != "Dropout"
+            value.rate, value.channels, value.dropped = float(a.get("p", 0.5)), kind != "Dropout", step
             return value
         self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
         return v
@@ -1801,7 +2018,7 @@ class _Graph:
         if len(values) == 1:
             return values[0]
         if any(v.flat for v in values):
-            values = [self.flatten(step, v) for v in values]
+            values = self.lists(step, [self.flatten(step, v) for v in values])
         flat = values[0].flat
         made = self.emit(step, "concat", values, out, flat)
         return _Value(made.name, out, flat)
@@ -1818,6 +2035,7 @@ class _Graph:
     def certain(self, step, a):
         """The parameters of a layer without spreads."""
         unit = _Unit(step.place, "identity")
+        unit.source = a["weight"], a.get("bias"), False
         for part in ("weight", "bias"):
             if a.get(part) is None:
                 continue
@@ -1876,7 +2094,7 @@ class _Graph:
             raise ValueError("%s: is called twice, and psafe takes two layers to be independent: use two layers" % step.place)
         tied = [o.label for o in self.drawn if o.weight is d.weight or o.weight_scale is d.weight_scale]
         if tied:
-            raise ValueError("%s: shares its weights with %s, and psafe takes two layers to be independent" % (step.place, tied[0]))
+            raise ValueError(TIED % (step.place, tied[0]))
         unit, axes = _Unit(d.label, "identity"), len(d.weight.shape)
         for part, mean, spread in (("weight", d.weight, d.weight_scale), ("bias", d.bias, d.bias_scale)):
             if mean is not None:
@@ -1885,10 +2103,13 @@ class _Graph:
                 unit.put_scale(part, spread, d.word, d.layout if axes == 2 else None)
         self.drawn.append(d)
         d.unit = unit
+        unit.source = d.weight, d.bias, axes == 2 and d.layout == "in,out"
         if axes == 2:
             return self.dense(step, v, out, unit, d.module)
+        if axes == 1:
+            return self.random_norm(step, v, unit, d, seen)
         if axes not in (3, 4):
-            raise ValueError("%s: random weights of %d axes: psafe has those of dense layers and convolutions" % (step.place, axes))
+            raise ValueError("%s: random weights of %d axes: psafe has those of dense layers, convolutions and batch norms" % (step.place, axes))
         if d.layout != "out,in":
             raise ValueError("%s: names= says in,out, which is for dense layers: kernels are (filters, channels, rows, columns)" % step.place)
         calls = [dict((k, a.get(k)) for k in CONV.split()[3:]) for op, a in seen if op == "conv%dd" % (axes - 2)]
@@ -1897,6 +2118,18 @@ class _Graph:
                              % (step.place, ", ".join(sorted({op for op, _ in seen})) or "no convolution", axes - 2))
         d.geometry = dict((k, c) for k, c in calls[0].items() if c is not None)
         return self.conv(step, v, out, unit, axes - 2, d.geometry)
+
+    def random_norm(self, step, v, unit, d, seen):
+        """A batch norm with random gains and shifts, behind one without: the file's gains have its variances in them."""
+        if [op for op, _ in seen] != ["batch_norm"]:
+            raise ValueError("%s: random weights of one axis: psafe has those of batch norms, and its forward() calls %s" % (
+                step.place, " and ".join(sorted({op for op, _ in seen})) or "none"))
+        v = self.on_batch_norm(step, v, v.shape, dict(seen[0][1], weight=None, bias=None))
+        last = self.units[len(self.layers) - 1]
+        gain, shift, axes = last.centre("weight"), last.centre("bias"), len(v.shape) - 1
+        d.place = lambda x: (x - shift.reshape((1, -1) + (1,) * axes)) / gain.reshape((1, -1) + (1,) * axes)
+        d.axes = axes
+        return self.emit(step, "batch_norm", [v], v.shape, v.flat and not axes, unit, **self.image(v))
 
     def on_batch_norm(self, step, v, out, a):
         if a.get("training") or a["running_mean"] is None:
@@ -2001,9 +2234,10 @@ class _Graph:
         pairs = [(e, item) for e, item in zip(self.layers, self.items) if e["kind"] != "flatten"]
         return None if any(item is None for _, item in pairs) else [item for _, item in pairs]
 
-    def evaluate(self, x, watch=None):
+    def evaluate(self, x, watch=None, drawn=(), masks=()):
         """The logits of the layers in float64 for x, (N, inputs) behind the normalisation, and the
-        magnitude of the terms of the last sums; watch(layer, its numbers) is called for each."""
+        magnitude of the terms of the last sums; watch(layer, its numbers) is called for each. drawn has weights and
+        biases in the place of the means, by layer, and masks by the steps that drop."""
         torch = self.torch
         values = {"input": torch.as_tensor(np.asarray(x, np.float64))}
         last, size = "input", None
@@ -2013,7 +2247,10 @@ class _Graph:
                 if "input_shape" in e:
                     feeds = [h.reshape([len(x)] + e["input_shape"]) for h in feeds]
                 unit = self.units.get(k)
-                weights = None if unit is None else tuple(torch.as_tensor(unit.centre(p)) for p in ("weight", "bias"))
+                weights = None if unit is None else tuple(map(torch.as_tensor, drawn[k] if k in drawn else [unit.centre(p) for p in ("weight", "bias")]))
+                if unit is not None and unit.dropped in masks:
+                    mask = torch.as_tensor(masks[unit.dropped])
+                    feeds = [h * mask.reshape((1,) + tuple(h.shape[1:]) if mask[0].numel() == h[0].numel() else (1, -1) + (1,) * (h.dim() - 2)) for h in feeds]
                 if k == len(self.layers) - 1:
                     size = self.apply(e, [h.abs() for h in feeds], weights and tuple(w.abs() for w in weights))
                 values[e["name"]] = self.apply(e, feeds, weights)
@@ -2022,6 +2259,23 @@ class _Graph:
                     watch(last, values[last])
         own, size = (to_numpy(h).reshape(len(x), -1) for h in (values[last], size))
         return own, size
+
+    def draw(self, rng, x):
+        """As _compare_weights wants it."""
+        put, drawn, common = [], {}, {}
+        for k, unit in self.units.items():
+            if unit.source is None or unit.covariance is None and unit.word == {"weight": "none", "bias": "none"}:
+                continue
+            drawn[k] = _drawn_layer(unit, rng, common)
+            weight, bias, turned = unit.source
+            put += [(t, a) for t, a in ((weight, drawn[k][0].T if turned else drawn[k][0]), (bias, drawn[k][1])) if t is not None]
+        return put, lambda: self.evaluate(x, drawn=drawn)
+
+    def masks_of(self, module, often, _, p):
+        """Which step of the recorded run drops where module does it for so manyth time."""
+        drops = [s for s in self.recorder.all if s.op == "dropout" and s.module is module and float(s.bound().get("p", 0.5)) > 0]
+        known = {u.dropped for u in self.units.values() if u.dropped is not None}
+        return drops[often] if often < len(drops) and drops[often] in known and drops[often].bound().get("p", 0.5) == p else None
 
     def apply(self, e, feeds, weights):
         torch, h, kind = self.torch, feeds[0], e["kind"]
@@ -2077,7 +2331,7 @@ class _Graph:
         needed = {n for e in self.layers for n in e.get("from", [])}
         for k, e in enumerate(self.layers):
             entry, unit = {f: a for f, a in e.items() if f != "name" or a in needed}, self.units.get(k)
-            if unit is not None and unit.bias is None and self.drops:
+            if unit is not None and unit.bias is None and (self.drops or self.member is not None):
                 unit.put("bias", "mean", np.zeros(unit.outputs), None)
             if unit is not None and unit.bias is None:
                 entry["bias"] = False
@@ -2100,6 +2354,246 @@ class _Graph:
         return header, arrays
 
 
+# ---- torch: networks that are drawn ------------------------------------------------------------
+
+# The logits of the mean network, or without dropout, do not show where masks act, nor that a weight acts in two places. So
+# networks are drawn, the same ones in the framework and from the layers that are to be written, and compared too.
+
+def _alike(evaluated, said, tolerance):
+    """Whether the framework's logits, or what a softmax or log-softmax made of them, are those that were evaluated."""
+    own, size = evaluated
+    said = np.asarray(said, np.float64)
+    if said.shape != own.shape:
+        return False
+    margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+    top = own.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+    rounding = 2.0 ** -22 * (1 + np.abs(own) + np.abs(total))
+    ends = [(own, 0.0)] + [(own - total, rounding), (np.exp(own - total), rounding)] * (own.shape[1] > 1)
+    return any((np.abs(a - said) <= margin + more).all() for a, more in ends)
+
+
+def _apart(evaluated, said, what, why):
+    """The error for networks that differ."""
+    own, said = evaluated[0], np.asarray(said, np.float64)
+    if said.shape != own.shape:
+        return ValueError("%s the framework gives the shape %s and these layers %s. Nothing was written" % (what, said.shape, own.shape))
+    i, j = np.unravel_index(np.argmax(np.where(np.isfinite(said), np.abs(own - said), np.inf)), own.shape)
+    return ValueError("%s output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written" % (
+        what, j, i, said[i, j], own[i, j], why))
+
+
+def _taken(model, tensors, candidates, evaluated, tolerance, values=(), predict=None):
+    """Which of the candidates, raw and normalised inputs, the network takes, None if neither gives what was evaluated, and
+    what it gives."""
+    for x in candidates:
+        try:
+            said = _mean_logits(model, tensors, x, values, predict)
+        except ValueError:
+            continue
+        if _alike(evaluated, said, tolerance):
+            return x, said
+    return None, None
+
+
+NOT_DRAWN = "networks that are drawn were not compared with those of the framework: %s"
+
+
+def _compare_weights(model, tensors, draw, candidates, evaluated, tolerance, values=(), predict=None):
+    """Refuses layers of which two drawn networks are not those of the framework, and returns notes. draw(seed) gives pairs
+    of a tensor and what it is to hold, and a function that evaluates the layers then."""
+    x, mean = _taken(model, tensors, candidates, evaluated, 10 * tolerance, values, predict)
+    if x is None:
+        return [NOT_DRAWN % "it gives other logits than logits= says"]
+    for seed in (1, 2):
+        put, evaluate_drawn = draw(np.random.RandomState(seed))
+        own = evaluate_drawn()
+        said = _mean_logits(model, tensors, x, list(values) + put, predict)
+        if _alike(own, said, 10 * tolerance):
+            continue
+        if predict is not None and np.array_equal(mean, said):
+            return [NOT_DRAWN % "predict= does not call the network that was given"]
+        raise _apart(own, said, "of a network that is drawn,",
+                     "the mean network agrees, so see to whether forward() uses a random weight in other places too")
+    return []
+
+
+def _drawn_layer(layer, rng, common):
+    """A draw of the weights and biases of a layer, as it keeps them; common has the numbers that layers of a joint law share."""
+    W, b = layer.centre("weight"), layer.centre("bias")
+    if layer.covariance is None:
+        return tuple(a + (0 if np.isnan(layer.sd(p)).any() else layer.sd(p) * rng.standard_normal(a.shape)) for a, p in ((W, "weight"), (b, "bias")))
+    word, law = layer.covariance
+    if word == "kron":
+        D = law["QG"] @ (law["sd"] * rng.standard_normal(law["sd"].shape)) @ law["QA"].T
+    else:
+        columns = law["factor"].shape[1]
+        D = (law["factor"] @ common.setdefault(columns, rng.standard_normal(columns))).reshape(len(b), -1)
+    rows = D[:, :-1] if isinstance(layer, _Unit) else D[:, :-1].T
+    return W + rows.reshape(W.shape), b + D[:, -1] if layer.bias is not None else b
+
+
+@contextlib.contextmanager
+def _drawing(model, alone):
+    """Puts a torch network into the mode in which it draws: into training mode all that keeps no running statistics, or
+    Dropouts alone; afterwards its modes and buffers are what they were."""
+    import torch
+    modules = list(model.modules())
+    kept = [(m.training, dict(m._buffers), {n: b.detach().clone() for n, b in m._buffers.items() if b is not None}) for m in modules]
+    try:
+        for m in modules:
+            m.training = _kind(m) in DROPOUTS if alone else getattr(m, "running_mean", None) is None
+        yield
+    finally:
+        with torch.no_grad():
+            for m, (mode, buffers, values) in zip(modules, kept):
+                m.training = mode
+                for name, b in buffers.items():
+                    m._buffers[name] = b
+                    if b is not None:
+                        b.copy_(values[name])
+
+
+DROPOUTS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
+
+
+def _masked(model, call, x, like, given):
+    """What call gives for x where all that functions of dropout keep is decided by given(module, how often it has dropped, p,
+    shape): a mask, the same one for all inputs."""
+    import torch
+    path, counts, plain, known = [model], collections.Counter(), torch.nn.Module.__call__, {id(m) for m in model.modules()}
+
+    def drop(function, args, kwargs):
+        a, name = _bound("dropout", args, kwargs), getattr(function, "__name__", "")
+        h, p = a["input"], float(a.get("p", 0.5))
+        if not a.get("training", a.get("train", True)) or p == 0 or "alpha" in name:
+            return function(*args, **kwargs)
+        module = next((m for m in reversed(path) if id(m) in known), model)
+        channels = any(w in name for w in ("1d", "2d", "3d", "feature"))
+        mask = given(module, counts[id(module)], p, (1, h.shape[1]) + (1,) * (h.dim() - 2) if channels else (1,) + tuple(h.shape[1:]))
+        counts[id(module)] += 1
+        mask = torch.as_tensor(mask).to(device=h.device, dtype=h.dtype)
+        return h.mul_(mask) if _in_place(function, "dropout", args, kwargs) else h * mask
+
+    class Masked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            with torch._C.DisableTorchFunction():
+                out = drop(function, args, kwargs or {}) if _op(function) == "dropout" else function(*args, **(kwargs or {}))
+            return _replaced(out, torch.Tensor, lambda t: t if isinstance(t, Masked) else t.as_subclass(Masked))
+
+    def recorded(m, *args, **kwargs):
+        path.append(m)
+        try:
+            return plain(m, *args, **kwargs)
+        finally:
+            path.pop()
+
+    torch.nn.Module.__call__ = recorded
+    try:
+        with torch.no_grad():
+            out = call(torch.as_tensor(x).to(device=like.device, dtype=like.dtype).as_subclass(Masked))
+    finally:
+        torch.nn.Module.__call__ = plain
+    out = out[0] if isinstance(out, (tuple, list)) else out
+    if hasattr(out, "as_subclass"):
+        out = out.as_subclass(torch.Tensor)
+    return np.asarray(to_numpy(out), np.float64)
+
+
+def _compare_masks(model, call, like, x, places, every, evaluated, tolerance):
+    """Refuses layers that are not the network where both drop the same numbers, mask by mask, and returns notes. places(module,
+    how often, how many in all, p) is the place of a mask among these layers, one of every, None if they have none there;
+    evaluated(masks), by their places, are their logits."""
+    def networks(alone, seeds):
+        for k, seed in seeds:
+            rng, others, masks, count = np.random.RandomState(k), np.random.RandomState(1000 + seed), {}, [0]
+
+            def given(module, often, p, shape):
+                place, count[0] = places(module, often, count[0], p), count[0] + 1
+                random = others if place is None else rng
+                mask = np.where(random.rand(*shape) < 0.3, 0, 0.5 + random.rand(*shape))  # numbers that no two have in common
+                return mask if place is None else masks.setdefault(place, mask)
+
+            with _seeded(like, seed), _drawing(model, alone):
+                yield _masked(model, call, x, like, given), masks
+
+    def differs(alone):
+        try:
+            for said, masks in networks(alone, [(k, k) for k in range(6)]):
+                if set(masks) != set(every):
+                    return ValueError("%s: in training mode forward() drops in %d of the %d places where these layers do: see to which Dropouts it "
+                                      "calls, and with which p. Nothing was written" % (_kind(model), len(masks), len(every)))
+                try:
+                    own = evaluated(masks)
+                except ValueError as e:  # masks that fit no layer
+                    return e
+                if not _alike(own, said, 10 * tolerance):
+                    return _apart(own, said, "under the same masks of Dropout,", "it does not drop where these layers do: see to "
+                                  "what takes a tensor before it is dropped and behind, and to dropout in training mode alone")
+        except Exception as e:
+            return ValueError("in training mode %s cannot be called, so that dropout could be compared: %s: %s" % (
+                _kind(model), _kind(e), " ".join(str(e).split())))
+        return None
+
+    error = differs(False)
+    if error is None:
+        return []
+    if differs(True) is not None:
+        raise error
+    try:
+        (one, _), (two, _) = networks(False, [(0, 1), (0, 2)])
+    except Exception:
+        return []  # it is not called in training mode as a whole
+    if one.shape == two.shape and not np.allclose(one, two, rtol=1e-4, atol=1e-4 * np.abs(one).max()):
+        raise ValueError("%s: in training mode something else than the Dropouts that are known draws: psafe has nn.Dropout, nn.Dropout1d and "
+                         "nn.Dropout2d. Nothing was written" % _kind(model))
+    return ["in training mode forward() is another network than in evaluation: what is written is the one of evaluation, with its Dropouts on"]
+
+
+def _compare_networks(model, tensors, made, params, drawn, candidates, few, tolerance):
+    """Refuses samples of which the second, the middle or the last network is not that of the framework with these parameters."""
+    count = len(drawn[0])
+    for i in sorted({1, count // 2, count - 1} & set(range(1, count))):
+        values, evaluated = [(p, a[i]) for p, a in zip(params, drawn)], evaluate(_stack(made, i), few)
+        if _taken(model, tensors, candidates, evaluated, 10 * tolerance, values)[0] is None:
+            raise _apart(evaluated, _mean_logits(model, tensors, candidates[0], values), "network %d:" % i, "network 0 agrees")
+
+
+def _few(made, inputs, reference):
+    """The first inputs as the network may take them, raw and normalised, and as a chain of layers takes them."""
+    raw = _raw(inputs, made[0])[:16]
+    if reference.get("mean") is None:
+        return [raw], raw.reshape(len(raw), -1)
+    mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
+    x = (raw.reshape(len(raw), -1) - mean) / std
+    return [raw, x.reshape(raw.shape)], x
+
+
+def _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict):
+    """_compare_masks of a chain: its Dropouts drop in the order of its layers."""
+    if not hasattr(model, "named_modules"):
+        return [NOT_DRAWN % "it is no torch module"]
+    (candidates, x), stack, tolerance = _few(made, inputs, reference), _stack(made), reference.get("tolerance", 1e-5)
+    x_torch, _ = _taken(model, tensors, candidates, evaluate(stack, x), 10 * tolerance, (), predict)
+    if x_torch is None:
+        return [NOT_DRAWN % "it gives other logits than logits= says"]
+    order = [k for k, rate in enumerate(rates) if rate]
+
+    def evaluated(masks):
+        h = x
+        for k, row in enumerate(stack):
+            if k in masks and masks[k].size != h.shape[1]:
+                raise ValueError("%s takes %d numbers, and the Dropout in front of it drops of %s in forward(): it is not where layers= says. Nothing "
+                                 "was written" % (made[k].label, h.shape[1], masks[k].shape[1:]))
+            own = evaluate([row], h * masks[k].reshape(1, -1) if k in masks else h)
+            h = own[0]
+        return own
+
+    return _compare_masks(model, predict or model, tensors[0].weight, x_torch, lambda _, __, n, p: order[n] if n < len(order) and rates[order[n]] == p else None,
+                          order, evaluated, tolerance)
+
+
 def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
     """A torch network whose layers have a mean and a spread for each weight; those of nn.Linear, nn.Conv2d
     and the like are certain.
@@ -2117,19 +2611,40 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     if not callable(model):
         raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
                          "a state_dict is loaded into its module first, or its arrays given to save_gaussian" % _kind(model))
+    _plain_module(model)
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):
         return _save_graph(path, model, inputs, names, reference)
+    layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, names)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
     if names is not None and not any(d.named for d in tensors):
         raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
+    _untied(tensors)
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
     # Before the draws, for a wrong layout shows in their spread too.
     _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
     notes += more
+
+    def draw(rng):
+        put = []
+        for d in tensors:
+            a = _drawn_layer(d.layer("identity"), rng, {}) if d.word else ()
+            put += [(t, w.T if w.ndim == 2 and d.layout == "out,in" else w) for t, w in zip((d.weight, d.bias), a) if t is not None]
+
+        def evaluate_drawn():
+            with _certain(model, tensors, put):
+                return evaluate(_stack(_chain(model, layers, names)[0]), few)
+
+        return put, evaluate_drawn
+
+    candidates, few = _few(made, inputs, reference)
+    if any(d.word for d in tensors):
+        notes += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5), (), predict)
     if reference.get("spread") is None:
+        for x in candidates:
+            _network_calls(model, tensors, x[:2])
         reference["spread"], more = _all_drawn(tensors, made, [d.layer("identity") for d in tensors])
         notes += more
     _write(path, "gaussian", made, None, notes, **reference)
@@ -2143,6 +2658,17 @@ def _all_drawn(tensors, made, apart):
         compared, more = _check_drawn(d, layer) if d.word else ([True, True], [])
         pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
     return spread, notes
+
+
+TIED = "%s: shares its weights with %s, and psafe takes two layers to be independent"
+
+
+def _untied(tensors):
+    """Refuses a chain in which random weights are those of two layers, or of one layer twice."""
+    for i, d in enumerate(tensors):
+        for other in tensors[:i] if d.word else ():
+            if other.word and any(a is not None and any(a is b for b in (other.weight, other.bias)) for a in (d.weight, d.bias)):
+                raise ValueError(TIED % (d.label, other.label if other.module is not d.module else "itself, as it is called twice"))
 
 
 def _listed(model, names):
@@ -2172,10 +2698,11 @@ def _random_layers(model, names):
     return found
 
 
-def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
+def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=(), member=None):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
     that the network itself does not have. Returns the layers if they are a chain of dense ones. With
-    law=, the covariances of layers, or drops=, for MC dropout, it writes any network as a graph."""
+    law=, the covariances of layers, or drops=, for MC dropout, it writes any network as a graph. member= takes what would be
+    written of a network of an ensemble."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2196,16 +2723,21 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
             raise ValueError("std= has a number that is not above 0")
     x = (flat - mean) / std if given else flat
     certain = tensors or [type("", (), {"weight": like, "word": "sd", "weight_scale": None, "bias_scale": None, "label": _kind(model)})()]
-    recorder = _Recorder(model, tensors)
+    recorder = _Recorder(model, tensors, drops)
     values = [(p, mean) for p, mean, _ in normal]
     with _certain(model, certain, values, seed=1), torch.no_grad():
         try:
             two = torch.as_tensor(x[[0, min(1, len(x) - 1)]].reshape((2,) + raw.shape[1:])).to(device=like.device, dtype=like.dtype)
             end = recorder.run(two)
-        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
+        except ValueError:
+            raise
+        except Exception as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
     graph = _Graph(recorder, end, raw.shape[1:], normal, law, drops)
+    graph.member = member
+    if member is not None and graph.drawn:
+        raise ValueError("%s: has random weights: an ensemble has networks without" % graph.drawn[0].label)
     if drops:
         if graph.drawn:
             raise ValueError("%s: has random weights: psafe has these or dropout, not both" % graph.drawn[0].label)
@@ -2257,12 +2789,21 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     units, drawn = list(graph.units.values()), [d for d in graph.drawn if d.word]
     if graph.kind != "gaussian" and spread is not None:
         raise ValueError("spread= belongs to independent normal weights, and these are %s" % graph.kind)
+    few, candidates = x[:16], [raw[:16]] * (not outside) + [normalised[:16]] * outside + [raw[:16]] * outside
     if spread is None:
         spread = _own_spread(units)
+        _network_calls(model, drawn, candidates[0][:2])
         of, words = _all_drawn(drawn, [d.unit for d in drawn], [d.unit for d in drawn])
         notes = notes + words
         for d, pair in zip(drawn, of):
             spread[next(k for k, u in enumerate(units) if u is d.unit)] = pair
+    if graph.drops:
+        taken, _ = _taken(model, tensors, candidates, graph.evaluate(few), 10 * tolerance, values, predict)
+        more = more + (_compare_masks(model, predict or model, tensors[0].weight, taken, graph.masks_of, {u.dropped for u in units if u.rate},
+                                      lambda masks: graph.evaluate(few, masks=masks), tolerance)
+                       if taken is not None else [NOT_DRAWN % "it gives other logits than logits= says"])
+    elif any(u.covariance is not None or u.word != {"weight": "none", "bias": "none"} for u in units):
+        more = more + _compare_weights(model, tensors, lambda rng: graph.draw(rng, few), candidates, graph.evaluate(few), tolerance, values, predict)
     header, arrays = graph.header()
     arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
     if front[0] is not None:
@@ -2272,23 +2813,37 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     notes = notes + more + words
     if front[0] is None and raw.ndim == 4 and (raw < 0).any():
         notes.append(BELOW_ZERO % (raw.min(), raw.max()))
-    _save(path, header, arrays, note, sorted(set(notes), key=notes.index))
+    if graph.member is not None:
+        graph.member(header, arrays, note, sorted(set(notes), key=notes.index))
+    else:
+        _save(path, header, arrays, note, sorted(set(notes), key=notes.index))
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
     """MC dropout: a torch network with nn.Dropout, nn.Dropout1d or nn.Dropout2d in front of any layers, whose
     forward() is followed as by save_torch (which says what layers= is). psafe certifies it."""
     rates = []
-    if layers is None and not _listed(model, None):
+    _plain_module(model)
+    if layers is None and (not _listed(model, None) or _drops_normed(model)):
         _save_graph(path, model, inputs, None, reference, drops=True)
         return
+    layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, None, rates=rates)
     if not any(rates):
         raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
     if any(d.word for d in tensors):
         raise ValueError("a layer has random weights: psafe has these or dropout, not both")
+    predict = reference.get("predict")
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
+    more = more + _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict)
     _write_dropout(path, made, rates, dict(reference, notes=notes + more))
+
+
+def _drops_normed(model):
+    """Whether a Sequential drops what a batch norm gives, which then cannot be put into the layer behind it."""
+    kinds = [_kind(m) for _, m in _modules(model, None, None)]
+    return "BatchNorm1d" in kinds and "Dropout" in kinds and hasattr(model, "named_modules")
 
 
 def _same(a, b):
@@ -2297,20 +2852,70 @@ def _same(a, b):
 
 def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **reference):
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
-    otherwise. layers=, if it is needed, is a function that gives the list of a network."""
+    otherwise, each of which is compared with the layers that are written of it. forward() is followed as by save_torch.
+    layers=, if it is needed, is a function that gives the list of a network. logits= and predict= are those of network 0, or
+    lists with one for each network."""
     models = list(models)
     if not models:
         raise ValueError("models= is empty: give the networks of the ensemble")
+    for i, m in enumerate(models):
+        with _of_network(i):
+            _plain_module(m)
+    given = [reference.pop(name, None) for name in ("logits", "predict")]
+    given = [[None] * len(models) if a is None else _each(a) or [a] + [None] * (len(models) - 1) for a in given]
+    if any(len(a) != len(models) for a in given):
+        raise ValueError("logits= or predict= are lists of %s for %d networks" % (" and ".join(str(len(a)) for a in given), len(models)))
+    silent = sum(any(a[0] is not None for a in given) and logits is None and predict is None for logits, predict in zip(*given))
+    notes = ["%d networks behind network 0 were not compared: logits= or predict= are those of network 0" % silent] if silent else []
+    own = [dict(reference, logits=logits, predict=predict) for logits, predict in zip(*given)]
+    if layers is None and not all(_listed(m, None) for m in models):
+        _save_graphs(path, models, inputs, counts, own, notes, silent)
+        return
     chains = [_chain(m, layers(m) if layers else None, None) for m in models]
     if any(d.word for _, tensors, _, _ in chains for d in tensors):
         raise ValueError("a layer has random weights: an ensemble has networks without")
-    for i, (made, _, _, front) in enumerate(chains):
+    said = []
+    for i, (made, tensors, more, front) in enumerate(chains):
         if [a.activation for a in made] != [a.activation for a in chains[0][0]] or not _same(front, chains[0][3]):
             raise ValueError("network %d has other layers than network 0" % i)
-    made, tensors, notes, front = chains[0]
-    reference, more = _torch_reference(models[0], tensors, made, front, inputs, reference)
+        if i == 0 or not silent:
+            with _of_network(i):
+                taken, words = _torch_reference(models[i], tensors, made, front, inputs, own[i])
+            said.append(taken["logits"])
+            notes += more + words
+            reference = taken if i == 0 else reference
     networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
-    save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
+    reference["logits"] = said if len(said) > 1 else said[0]
+    save_samples(path, networks, [m.activation for m in chains[0][0]], "in,out", counts, notes=sorted(set(notes), key=notes.index), **reference)
+
+
+@contextlib.contextmanager
+def _of_network(i):
+    """Says of which network of several an error is."""
+    try:
+        yield
+    except ValueError as e:
+        raise ValueError(str(e) if i == 0 else "network %d: %s" % (i, e)) from e
+
+
+def _save_graphs(path, models, inputs, counts, references, notes, silent):
+    """An ensemble of networks whose forward() is followed."""
+    files = []
+    for i, (model, reference) in enumerate(zip(models, references)):
+        with _of_network(i):
+            if i and silent:  # it is written without being called for its logits
+                reference = dict(reference, tolerance=np.inf)
+            _save_graph(path, model, inputs, None, reference, member=lambda *file: files.append(file))
+    header, arrays, note, more = files[0]
+    for i, (other, theirs, _, _) in enumerate(files):
+        front = all(np.array_equal(arrays.get(n), theirs.get(n)) for n in ("input.mean", "input.std"))
+        if other["layers"] != header["layers"] or not front or any(theirs[n].shape != a.shape for n, a in arrays.items() if n.startswith("layers.")):
+            raise ValueError("network %d has other layers than network 0" % i)
+    counts = _counts(counts, len(models))
+    for name in [n for n in arrays if n.startswith("layers.")]:
+        arrays[name[:-len("mean")] + "samples"] = np.stack([theirs[name] for _, theirs, _, _ in files])
+        del arrays[name]
+    _save(path, dict(header, counts=counts), arrays, note, notes + more)
 
 
 def _owners(la, shape, model, params):
@@ -2555,8 +3160,21 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
         raise ValueError("%s: the layers of its covariance are not those of layers=, once each" % _kind(la))
     if top and not random[-1]:
         raise ValueError("%s: the layer of its covariance is not the last of layers=" % _kind(la))
+    predict = reference.get("predict")
     reference, words = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, means)))
-    _write(path, kind, made, None, notes + more + words, **reference)
+    candidates, few = _few(made, inputs, reference)
+
+    def draw(rng):
+        common, put, stack = {}, [], _stack(made)
+        for k, (d, m) in enumerate(zip(tensors, made)):
+            if m.covariance is not None:
+                stack[k] = _drawn_layer(m, rng, common) + stack[k][2:]
+                put += [(t, a) for t, a in ((d.weight, stack[k][0].T), (d.bias, stack[k][1])) if t is not None]
+        return put, lambda: evaluate(stack, few)
+
+    words += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), reference.get("tolerance", 1e-5),
+                              list(zip(params, means)), predict)
+    _write(path, kind, made, None, notes + more + words, compared=True, **reference)
 
 
 def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **reference):
@@ -2580,6 +3198,8 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
         raise ValueError("%s: want a diagonal, full, Kronecker or low-rank Laplace of all weights or the last layer" % _kind(la))
     last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
+    if getattr(la, "mean", None) is None or getattr(la, "n_data", None) == 0 or "LLLaplace" in bases and last is None:
+        raise ValueError("%s was not fitted: call la.fit(train_loader) first" % _kind(la))
     model = la.model if last is None else la.model.model
     params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
     shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
@@ -2613,6 +3233,8 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
             i = next((i for i, p in enumerate(params) if p is tensor), None)
             if tensor is None:
                 continue
+            if i is not None and i in used and shape == "Diag":
+                raise ValueError(TIED % (d.label, "another layer"))
             used.add(i)
             if i is not None:
                 layer.put(part, name, drawn[i], "out,in")
@@ -2629,8 +3251,28 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
         raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
                          % (_kind(la), shapes[min(set(range(len(params))) - used)]))
     first, word = drawn if shape == "Diag" else [a[0] for a in drawn], {"Kron": "Kronecker", "LowRank": "low-rank"}.get(shape, "full")
+    predict, logits = (reference.get(name) for name in ("predict", "logits"))
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, first)))
     notes += more
+    (candidates, few), tolerance = _few(made, inputs, reference), reference.get("tolerance", 1e-5)
+
+    def draw(rng):
+        new = [a + b * rng.standard_normal(a.shape) for a, b in zip(drawn, map(to_numpy, spread))]
+
+        def evaluate_drawn():
+            old, drawn[:] = list(drawn), new
+            used.clear()
+            try:
+                return evaluate(_stack(_chain(model, layers(model) if layers else None, None, make)[0]), few)
+            finally:
+                drawn[:] = old
+
+        return list(zip(params, new)), evaluate_drawn
+
+    if shape == "Diag":
+        notes += _compare_weights(model, tensors, draw, candidates, evaluate(_stack(made), few), tolerance, list(zip(params, first)), predict)
+    elif predict is None and logits is None:
+        _compare_networks(model, tensors, made, params, drawn, candidates, few, tolerance)
     if shape == "Diag":
         reference["spread"] = _own_spread(made) if reference.get("spread") is None else reference["spread"]
         return _write(path, "gaussian", made, None, notes, **reference)
@@ -2677,7 +3319,9 @@ def _save_sites(path, locs, scales, layers, layout, guide, reference, known=Fals
         layer.put(part, "mean", _site(locs, site), layout)
         layer.put_scale(part, _site(scales, site), "sd", layout)
 
-    made = _sites(layers, put)
+    made, twice = _sites(layers, put), [s for s, n in collections.Counter(s for item in layers for s in item[:2] if s is not None).items() if n > 1]
+    if twice:
+        raise ValueError("site %s is in two layers, and psafe takes two layers to be independent" % twice[0])
     left = sorted(set(locs) - {s for item in layers for s in item[:2]})
     notes = ["site %s is in no layer and left out" % s for s in left]
     if known and reference.get("spread") is None:
@@ -2692,12 +3336,22 @@ def save_pyro(path, guide, layers, layout=None, **reference):
     AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
     scales are standard deviations.
     """
-    if _kind(guide) == "AutoNormal":
-        named = getattr(guide.locs, "named_parameters", None)
-        sites = {s for item in layers for s in item[:2] if s is not None} | {n for n, _ in (named() if named else ())}
-        locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+    if _kind(guide) in ("AutoNormal", "ParameterwiseDiagonalNormal"):
+        used = {s for item in layers for s in item[:2] if s is not None}
+        if hasattr(guide, "locs"):
+            named = getattr(guide.locs, "named_parameters", None)
+            # pyro.nn.PyroModule calls the parameter of a site SITE_unconstrained, and has SITE too.
+            sites = used | {re.sub("_unconstrained$", "", n) for n, _ in (named() if named else ())}
+            locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+        elif callable(getattr(guide, "get_loc", None)) and callable(getattr(guide, "get_scale", None)):
+            # TyXe-BDL/TyXe, tyxe/guides.py (14589a9): get_scale gives standard deviations.
+            locs, scales = ({s: get(s) for s in used} for get in (guide.get_loc, guide.get_scale))
+        else:
+            raise ValueError("this AutoNormal has no locs: fit it, or call it once; of a guide of another library draw samples and use save_site_samples")
     elif _kind(guide) == "AutoDiagonalNormal":
-        shapes = guide._unconstrained_shapes
+        shapes = getattr(guide, "_unconstrained_shapes", None)
+        if not shapes or not hasattr(guide, "loc"):
+            raise ValueError("AutoDiagonalNormal has no loc: fit it, or call it once")
         sizes = [tuple(s) for s in shapes.values()]
         locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
     else:
@@ -2740,7 +3394,8 @@ def save_site_samples(path, samples, layers, layout=None, **reference):
     counts = {len(a["samples"]) for m in made for a in (m.weight, m.bias) if a}
     if len(counts) != 1:
         raise ValueError("the sites have %s samples: want as many of each" % sorted(counts))
-    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * counts.pop()}, **reference)
+    count = counts.pop()
+    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * count}, _first_alone(count, reference), **reference)
 
 
 # ---- TensorFlow Probability --------------------------------------------------------------------
@@ -2806,6 +3461,8 @@ def save_tfp(path, model, inputs, **reference):
             word = named or _tfp_activation(f, label)
         elif hasattr(m, "kernel_posterior") or kind == "Dense":
             layer, pair = Layer(label, "identity"), [None, None]
+            if kind != "Dense" and any(m is other for other in list(getattr(model, "layers", model))[:k]):
+                raise ValueError(TIED % (label, "itself, as it is called twice"))
             if kind == "Dense":
                 layer.put("weight", "mean", m.kernel, "in,out")
                 if getattr(m, "bias", None) is not None:
@@ -2912,6 +3569,29 @@ def _flag(value):
     if isinstance(value, (np.floating, np.integer)):
         value = value.item()
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _of_one_line(function):
+    """function, of which every error but a wrong call is a ValueError of one line."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        signature.bind(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except ValueError as e:
+            if "\n" not in str(e):
+                raise
+            raise ValueError(" ".join(str(e).split())) from e
+        except Exception as e:
+            raise ValueError("%s met what it does not know: %s: %s" % (function.__name__, _kind(e), " ".join(str(e).split()))) from e
+
+    return called
+
+
+for _name in [name for name in globals() if name.startswith("save_")]:
+    globals()[_name] = _of_one_line(globals()[_name])
 
 
 def _self_test():

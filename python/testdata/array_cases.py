@@ -2,7 +2,7 @@
 of theirs (psafe_export.py cites the files), and plain arrays."""
 import os
 
-from cases import FOLDER, arrays, header, notes, np, path, px, refuses, rng
+from cases import FOLDER, arrays, header, moments, notes, np, path, px, refuses, rng
 
 X = rng.rand(40, 5)
 
@@ -183,6 +183,7 @@ px.save_tfp(path("tfp-exp"), [DenseFlipout(q[0].T, q[1], f=np.exp)], img[:, :, :
 assert header("tfp-exp")["scale"] == "sd"
 refuses(["output"], px.save_tfp, [DenseFlipout(q[0], q[1], leaky_relu), DenseFlipout(q[2].T, q[3])], img.reshape(20, 6),
         predict=lambda x: mlp(q[:4], x, leaky_relu))
+refuses(["layer 1 (DenseFlipout)", "called twice"], px.save_tfp, 2 * [DenseFlipout(make(6, 6)[0], None)], img.reshape(20, 6))
 refuses(["Convolution2DFlipout", "dense layers only"], px.save_tfp, [Convolution2DFlipout(q[0], q[1])], img)
 refuses(["Sequential"], px.save_tfp, Flatten(), img)
 
@@ -257,6 +258,7 @@ lay = [("w1", "b1", "tanh"), ("w2", None, "identity")]
 f = lambda x: np.tanh(np.asarray(x, np.float32) @ W0.T + b0) @ W1.T  # noqa: E731
 params = {k + end: t[k] for k in sites for end, t in (("_auto_loc", sites), ("_auto_scale", spread))}
 px.save_numpyro(path("numpyro"), params, lay, "in,out", inputs=X, predict=f)
+refuses(["site w2 is in two layers"], px.save_numpyro, {"w2_auto_loc": W1[:3, :3], "w2_auto_scale": spread["w2"][:3, :3]}, [("w2", None, "relu"), ("w2", None, "identity")], "in,out")
 refuses(["w3", "w1"], px.save_numpyro, params, [("w3", None, "identity")], "in,out", inputs=X, predict=f)
 vector = {"auto_loc": np.concatenate([sites[k].ravel() for k in sorted(sites)]), "auto_scale": np.concatenate([spread[k].ravel() for k in sorted(sites)])}
 refuses(["guide="], px.save_numpyro, vector, lay, "in,out", inputs=X, predict=f)
@@ -280,6 +282,10 @@ for layout in ("out,in", "in,out"):
     px.save_swag(path("swag-" + end), turn(p), turn([a ** 2 for a in p]), [turn(make(5, 4, 3)) for _ in range(3)], ["relu", "identity"], layout, inputs=X, logits=mlp(p, X))
     px.save_dropout(path("dropout-" + end), turn([p[0], p[1], p[2], None]), [0, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
     px.save_dropconnect(path("connect-" + end), turn([p[0], p[1], p[2], None]), [0.25, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
+    keep = rng.rand(2000, 4 * 5 + 3 * 4) >= np.repeat([0.25, 0.5], [20, 12])
+    masks = [keep[:, :20].reshape(-1, 4, 5) / 0.75, keep[:, 20:].reshape(-1, 3, 4) / 0.5]
+    h = relu(np.einsum("noi,oi,i->no", masks[0], p[0], X[0]) + p[1])
+    moments("connect-" + end, X[0], np.einsum("noi,oi,ni->no", masks[1], p[2], h))
     # Each weight is the gain of an input of its own.
     assert [(e["kind"], e.get("rate")) for e in header("connect-" + end)["layers"]] == [
         ("reorder", None), ("batch_norm", 0.25), ("flatten", None), ("conv2d", 0), ("flatten", None),
@@ -516,4 +522,41 @@ assert np.allclose(L @ L.T, S)
 refuses(["(14, 14)", "(15, 15)", "row by row"], px.save_gaussian, both, covariance=S[1:, 1:])
 both = [px.dense(W1, np.ones(3), W1 ** 2, np.ones(3), activation="relu", layout="out,in", scale="sd"), px.dense(W2, None, layout="out,in")]
 refuses(["all weights", "without scales"], px.save_gaussian, both, covariance=S)
+# A covariance is compared with spread= by its diagonal, or a note says that it was not.
+W, variances = rng.randn(8, 2), np.arange(1, 17) / 100.0
+for covariance, spread, words in ((variances, np.sqrt(variances).mean(), None), (variances ** 2, np.sqrt(variances).mean(), "looks squared"),
+                                  (variances, variances.mean(), "looks like variances"), (variances, 1.0, "see what its numbers are"), (variances, None, None)):
+    layers = [px.dense(W, None, activation="relu", layout="out,in"), px.dense(W.T, None, layout="out,in", covariance=np.diag(covariance))]
+    more = dict(inputs=X[:, :2], predict=lambda x: np.maximum(x @ W.T, 0) @ W)
+    more.update({} if spread is None else dict(spread=[(None, None), (spread, None)]))
+    if words is None:
+        assert ("were not compared" in notes(px.save_gaussian, path("covariance"), layers, **more)) == (spread is None)
+    else:
+        refuses(["layer 1", "by the diagonal of its covariance", words], px.save_gaussian, layers, **more)
+
+
+# Pyro's modules call the parameter of a site SITE_unconstrained; TyXe's guide has get_loc and get_scale; others are refused.
+class PyroModule(Module):
+    def __init__(self, values):
+        self.__dict__.update(values)
+        self.named_parameters = lambda: [(name + "_unconstrained", a) for name, a in values.items()]
+
+
+p = make(5, 4, 3)
+sites = dict(zip(("w1", "b1", "w2", "b2"), p))
+lay, call = [("w1", "b1", "relu"), ("w2", "b2", "identity")], dict(layout="out,in", inputs=X, predict=lambda x: mlp(p, x))
+guide = AutoNormal()
+guide.locs, guide.scales = PyroModule(dict(sites, tau=np.ones(1))), PyroModule({k: np.abs(a) + 0.1 for k, a in sites.items()})
+said = notes(px.save_pyro, path("pyro-module"), guide, lay, **call)
+assert "site tau is in no layer" in said and "site w1" not in said, said
+guide = type("ParameterwiseDiagonalNormal", (), {})()
+guide.get_loc, guide.get_scale = sites.get, lambda name: np.abs(sites[name]) + 0.1
+px.save_pyro(path("tyxe"), guide, lay, **call)
+assert all(np.array_equal(a, arrays("pyro-module")[n]) for n, a in arrays("tyxe").items() if n != "__meta__")
+refuses(["no locs", "fit it"], px.save_pyro, AutoNormal(), lay, **call)
+refuses(["no loc", "fit it"], px.save_pyro, AutoDiagonalNormal(), lay, **call)
+assert "rates" in notes(px.save_dropout, path("rates"), p, [0, 0.5], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X))
+assert "network 0 of 2" in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X))
+assert "network 0 of" not in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=[mlp(p, X)] * 2)
+refuses(["save_pyro met what it does not know", "AttributeError"], px.save_pyro, type("AutoNormal", (), {"locs": 0, "prototype_trace": 3})(), lay, **call)
 print("array cases: done")

@@ -48,3 +48,11 @@ def notes(function, *args, **kw):
     with contextlib.redirect_stderr(io.StringIO()) as err:
         function(*args, **kw)
     return err.getvalue()
+
+
+def moments(name, x, drawn):
+    """Keeps the means and the variances of what a framework draws for one input, (draws, outputs), beside the file of that name."""
+    drawn = np.asarray(drawn, np.float64)
+    rows = [np.ravel(x), [len(drawn)], drawn.mean(0), drawn.var(0, ddof=1)]
+    with open(os.path.join(FOLDER, name + ".moments"), "w") as f:
+        json.dump([np.asarray(r, np.float64).tolist() for r in rows], f)

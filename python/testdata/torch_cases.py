@@ -142,11 +142,9 @@ for factor in (0.85, 1.15):  # weights alone, or biases alone, whose sd is a twe
 net = nn.Sequential(Local(4, 6, 0.0, sd=lambda s: s))
 net[0].weight_rho.data, net[0].bias_rho.data = torch.tensor([0.3, 1.2]).repeat(6, 2), torch.full((6,), 0.1)
 refuses(["weights vary by"], px.save_torch, net, X, names=words + ("variance",))
-# What cannot be compared is said, and no number claims it.
+# A layer that never draws is refused, unless spread= says what it has.
 net = nn.Sequential(Local(4, 3, -2.0, draws=False))
-said = notes(px.save_torch, path("mute"), net, X)
-assert "weights of layer 0 (Local) are as given and were not compared: it does not draw" in said and "biases" in said, said
-assert "reference.spread" not in arrays("mute")
+refuses(["layer 0 (Local)", "neither in evaluation nor in training", "weights", "of 0.1", "unfreeze", "spread="], px.save_torch, net, X)
 px.save_torch(path("said"), net, X, spread=[[nn.functional.softplus(p) for p in (net[0].weight_rho, net[0].bias_rho)]])
 assert np.isfinite(arrays("said")["reference.spread"]).all()
 net = nn.Sequential(Local(4, 3, -30.0), nn.ReLU(), Local(3, 3, -1.0))
