@@ -39,6 +39,10 @@ var plainCases = map[string]struct{ head, layers string }{
 	"residual of torch": {`"order":"channels_first","input_shape":[3,5,4]`, `{"name":"a","kind":"conv2d","kernel":[3,3],"filters":3,"padding":[[1,1],[1,1]],"activation":"relu"},{"name":"b","kind":"conv2d","kernel":[3,3],"filters":3,"padding":[[1,1],[1,1]]},
 		{"name":"sum","kind":"add","from":["input","b","a"],"activation":"relu"},{"name":"p","kind":"max_pool","kernel":[5,4]},{"name":"f","kind":"flatten","from":["sum"]},{"name":"g","kind":"flatten","from":["a"]},{"name":"h","kind":"flatten","from":["p"]},
 		{"name":"cat","kind":"concat","from":["f","g","h"],"activation":"tanh"},{"name":"d","kind":"dense","out":4,"from":["cat"]},{"name":"e","kind":"dense","out":4,"from":["f"]},{"kind":"dense","out":2,"from":["d","e"]}`},
+	"an activation at the end":           {`"input_shape":[5]`, `{"kind":"dense","out":4,"activation":"relu"},{"kind":"dense","out":2,"activation":"tanh"}`},
+	"an activation of images at the end": {`"order":"channels_first","input_shape":[2,3,3]`, `{"kind":"conv2d","kernel":[2,2],"filters":2},{"kind":"activation","activation":"tanh"}`},
+	"a batch norm of numbers beside numbers": {`"input_shape":[5]`, `{"name":"a","kind":"dense","out":4,"activation":"relu"},{"name":"b","kind":"dense","out":4,"activation":"relu"},{"name":"c","kind":"batch_norm"},
+		{"name":"d","kind":"add","from":["a","c"]},{"name":"e","kind":"concat","from":["c","d"]},{"kind":"dense","out":2}`},
 	"twice":           {`"input_shape":[4,4,1]`, `{"name":"a","kind":"conv2d","kernel":[2,2],"filters":2},{"kind":"add","from":["a","a"],"activation":"relu"},{"kind":"flatten"},{"kind":"dense","out":2}`},
 	"images of lists": {`"input_shape":[5]`, `{"kind":"dense","out":24,"activation":"relu"},{"kind":"conv2d","kernel":[2,2],"filters":2,"input_shape":[2,3,4],"order":"channels_first"},{"kind":"max_pool","kernel":[2,3]},{"kind":"dense","out":3}`},
 }

@@ -134,7 +134,7 @@ func TestReadHMCErrors(t *testing.T) {
 		want    string
 	}{
 		{"no arch", one("arch.json", nil), "arch.json: cannot open: no such file"},
-		{"conv", one("arch.json", []byte(kerasHead+`{"class_name":"Conv2D"}]}}`)), "arch.json: layer 1: last activation is \"\""},
+		{"conv", one("arch.json", []byte(kerasHead+`{"class_name":"Conv2D"}]}}`)), "arch.json: layer 1: activation \"\" is none of relu"},
 		{"no counts", one("freq.npy", nil), "freq.npy: cannot open: no such file"},
 		{"counts are objects", one("freq.npy", good), "freq.npy: array of Python objects"},
 		{"counts cut off", one("freq.npy", countsFile(t, 1, 3)[:75]), "freq.npy: shape [2] needs more"},
