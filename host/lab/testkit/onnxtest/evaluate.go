@@ -273,15 +273,7 @@ func (e *node1[T]) moved() array[T] {
 		}
 		return array[T]{shape: shape, data: x.data}
 	case "Squeeze", "Unsqueeze":
-		shape := slices.Clone(x.shape)
-		for _, a := range e.args[1].ints {
-			if e.n.Op == "Squeeze" {
-				shape = slices.Delete(shape, int(a), int(a)+1)
-			} else {
-				shape = slices.Insert(shape, int(a), 1)
-			}
-		}
-		return array[T]{shape: shape, data: x.data}
+		return array[T]{shape: e.ones(x.shape), data: x.data}
 	case "Pad":
 		return e.pad()
 	case "Expand", "Tile":

@@ -170,3 +170,37 @@ func (e *node1[T]) grown() array[T] {
 	}
 	return x
 }
+
+// ones is a shape without axes of length 1 (Squeeze), or with more of them (Unsqueeze).
+func (e *node1[T]) ones(shape []int) []int {
+	axes := e.list("axes")
+	if len(e.args) > 1 {
+		for _, a := range e.args[1].ints {
+			axes = append(axes, int(a))
+		}
+	}
+	n := len(shape)
+	if e.n.Op == "Unsqueeze" {
+		n += len(axes)
+	}
+	for i, a := range axes {
+		axes[i] = (a + n) % n
+	}
+	var out []int
+	if e.n.Op == "Squeeze" {
+		for a, d := range shape {
+			if keep := d != 1 || len(axes) > 0 && !slices.Contains(axes, a); keep {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	for a := range n {
+		if slices.Contains(axes, a) {
+			out = append(out, 1)
+		} else {
+			out, shape = append(out, shape[0]), shape[1:]
+		}
+	}
+	return out
+}
