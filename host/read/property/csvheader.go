@@ -39,8 +39,9 @@ func notCommas(fields []string, dim int) error {
 const mostPeeked = 1 << 16
 
 // notNumbered refuses a file that begins with the numbers of its columns, 0,1,2, which pandas
-// writes for a header where nobody named them, and which would be read as a point. One column
-// must go on with a number that has a decimal point; and a file of one line has no header.
+// writes for a header where nobody named them, and which would be read as a point. One column or
+// two, which may well begin so, must go on with a decimal point; and a file of one line has no
+// header.
 func notNumbered(s *source) error {
 	head, _ := s.Peek(mostPeeked)
 	first, rest, _ := strings.Cut(string(head), "\n")
@@ -51,7 +52,7 @@ func notNumbered(s *source) error {
 			return nil
 		}
 	}
-	if strings.TrimSpace(second) == "" || len(fields) == 1 && !strings.Contains(second, ".") {
+	if strings.TrimSpace(second) == "" || len(fields) <= 2 && !strings.Contains(second, ".") {
 		return nil
 	}
 	point := "0.0,1"

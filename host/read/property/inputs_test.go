@@ -184,6 +184,7 @@ func TestReadPointsErrors(t *testing.T) {
 		{"negative", "1,-1\n", "", last, []string{"line 1: column 2", "not a class"}},
 		{"only", "1\n", "", last, []string{"only column"}},
 		{"pandas header", "0,1\n0.8,0.2\n", "", none, []string{"line 1", "is 0,1, which may be the header that pandas writes", "0.0,1"}},
+		{"pandas header of whole numbers", "0,1,2\n7,8,9\n", "", none, []string{"header=False"}},
 		{"pandas header of one column", "0\r\n0.8\r\n", "", none, []string{"line 1", "header=False"}},
 		{"pandas header and marked", "\xef\xbb\xbf0,1,2\n1,2,3\n", "", last, []string{"is 0,1,2, which"}},
 		{"pandas index", ",a,b\n0,0.8,0.2\n", "", none, []string{"line 1: column 1 has no name", "index=False"}},
