@@ -78,7 +78,7 @@ func namesOfClasses(line, column int, field string) error {
 // looks like a number in another notation, or has no letter. labelColumn is that of
 // InputOptions.
 func isHeader(fields []string, labelColumn string) (bool, error) {
-	number, word, words := -1, -1, 0
+	number, word, words, numbered := -1, -1, 0, true
 	for k, f := range fields {
 		if strings.TrimSpace(f) == "" && k == 0 && len(fields) > 1 {
 			return false, fmt.Errorf("line 1: column 1 has no name, as pandas writes the column of its index; save the table without it (index=False)")
@@ -89,11 +89,15 @@ func isHeader(fields []string, labelColumn string) (bool, error) {
 			return false, fmt.Errorf("line 1: column %d is %s, which is neither a decimal number nor a name; mend it", k+1, quote(f))
 		}
 		if notDecimal == nil {
+			numbered = numbered && len(fields) > 2 && strings.TrimSpace(f) == strconv.Itoa(k)
 			number = k
 		} else {
 			word = k
 			words++
 		}
+	}
+	if number >= 0 && word >= 0 && numbered {
+		return false, fmt.Errorf("line 1: is a header that names columns by numbers, as pandas does; name every column with a word, or take the line away (header=False)")
 	}
 	if number >= 0 && word >= 0 {
 		if end := map[string]int{"first": 0, "last": len(fields) - 1}; words == 1 && isName(fields[word]) {

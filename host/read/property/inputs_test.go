@@ -187,6 +187,7 @@ func TestReadPointsErrors(t *testing.T) {
 		{"pandas header of whole numbers", "0,1,2\n7,8,9\n", "", none, []string{"header=False"}},
 		{"pandas header of one column", "0\r\n0.8\r\n", "", none, []string{"line 1", "header=False"}},
 		{"pandas header and marked", "\xef\xbb\xbf0,1,2\n1,2,3\n", "", last, []string{"is 0,1,2, which"}},
+		{"pandas header and a word", "0,1,class\n0.8,0.2,1\n", "", last, []string{"line 1: is a header that names columns by numbers"}},
 		{"pandas index", ",a,b\n0,0.8,0.2\n", "", none, []string{"line 1: column 1 has no name", "index=False"}},
 		{"pandas index and header", ",0,1\n0,0.8,0.2\n", "", none, []string{"column 1 has no name"}},
 		{"class names", "0.8,0.2,setosa\n", "", last, []string{"line 1: column 3 holds names of classes (\"setosa\")"}},

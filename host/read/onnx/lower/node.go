@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"psafe/host/model/network"
 	"psafe/host/read/format/graph"
@@ -92,7 +91,7 @@ func (l *lowering) run(n *onnx.Node) error {
 	case n.Domain == "" && (n.Op == "Softmax" || n.Op == "LogSoftmax"):
 		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/formats.md, ONNX)")
 	case n.Domain != "" || !known:
-		return fmt.Errorf("psafe does not read this operator; it reads %s: write the network with these", strings.Join(Operators(), ", "))
+		return fmt.Errorf("psafe does not read this operator: write the network with those that psafe supports --onnx-operators lists")
 	}
 	for i, name := range n.Outputs {
 		spare := (n.Op == "Dropout" || n.Op == "MaxPool") && l.uses[name] == 0 // mask, indices
