@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,7 +210,7 @@ func asTensors(arrays []string) []string {
 func TestReadDeepbayes(t *testing.T) {
 	a := asTensors(smallArrays())
 	arch := kerasHead + kerasDenseText(3, "relu") + "," + kerasDenseText(1, "softmax") + "]}}"
-	dir := deepbayesDir(t, arch, objectFile(a[:4]...), objectFile(a[4:]...))
+	dir := deepbayesDir(t, "\xef\xbb\xbf"+arch, objectFile(a[:4]...), objectFile(a[4:]...))
 	for _, opt := range []Options{{Scale: posterior.ScaleSD}, reluSD} {
 		p, err := Read(dir, opt)
 		if err != nil {
@@ -226,6 +227,26 @@ func TestReadDeepbayes(t *testing.T) {
 	} {
 		_, err := Read(dir, test.opt)
 		wantError(t, fmt.Sprint(test.opt), err, dir, test.want)
+	}
+}
+
+// TestReadDeepbayesActiveEnd: an activation at the end is part of the network.
+func TestReadDeepbayesActiveEnd(t *testing.T) {
+	a := asTensors(smallArrays())
+	x := []float64{0.5, -0.25}
+	at := func(word string) *posterior.Posterior {
+		p, err := Read(deepbayesDir(t, kerasHead+kerasDenseText(3, "relu")+","+kerasDenseText(1, word)+"]}}", objectFile(a[:4]...), objectFile(a[4:]...)), Options{Scale: posterior.ScaleSD})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	plain, tanh := at("linear"), at("tanh")
+	if got, want := tanh.LogitsApprox(x)[0], math.Tanh(plain.LogitsApprox(x)[0]); math.Abs(got-want) > 1e-9 {
+		t.Errorf("output %v, want %v", got, want)
+	}
+	if tanh.Random() != plain.Random() || len(tanh.Layers) != len(plain.Layers)+1 {
+		t.Errorf("%d of %d layers random, %d of %d without", tanh.Random(), len(tanh.Layers), plain.Random(), len(plain.Layers))
 	}
 }
 

@@ -164,3 +164,26 @@ func TestImportGraphs(t *testing.T) {
 		}
 	}
 }
+
+// TestActiveEnd: the outputs of a network with an activation at its end are that activation's values,
+// also of a header of version 1, whatever the kind.
+func TestActiveEnd(t *testing.T) {
+	header := strings.Replace(goodMeta, `"identity"`, `"tanh"`, 1)
+	p, _, err := readBytes(t, npz(t, header, goodArrays()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float64{0.25, -0.5}
+	want := math.Tanh(0.25*1 - 0.5*2 + 3)
+	if got := p.LogitsApprox(x); len(p.Layers) != 2 || len(got) != 1 || math.Abs(got[0]-want) > 1e-6 {
+		t.Errorf("%d layers, output %v, want %v", len(p.Layers), got, want)
+	}
+	if last := p.Layers[1]; last.Random() != 0 || last.Weight.SdHi[0] != 0 {
+		t.Errorf("the layer behind it is uncertain: %+v", last)
+	}
+	for ext, q := range rewritten(t, p) {
+		if got := q.LogitsApprox(x); math.Abs(got[0]-want) > 1e-6 || len(q.Layers) != 2 {
+			t.Errorf("%s: output %v of %d layers", ext, got, len(q.Layers))
+		}
+	}
+}

@@ -37,6 +37,8 @@ func TestRead(t *testing.T) {
 		{"big-endian f4, version 2", file(2, dict(">f4", "False", "(1, 1)"), 0x40, 0x49, 0x0f, 0xdb), []int{1, 1}, []float64{float64(float32(math.Pi))}},
 		{"f8, version 3", file(3, dict("<f8", "False", "(1,)"), 0, 0, 0, 0, 0, 0, 0xf0, 0xbf), []int{1}, []float64{-1}},
 		{"big-endian f8", file(1, dict(">f8", "False", "(1,)"), 0xbf, 0xf0, 0, 0, 0, 0, 0, 0), []int{1}, []float64{-1}},
+		{"f2", file(1, dict("<f2", "False", "(3,)"), 0, 0x3c, 1, 0x80, 0xff, 0x7b), []int{3}, []float64{1, -math.Ldexp(1, -24), 65504}},
+		{"big-endian f2", file(1, dict(">f2", "False", "(1,)"), 0x3c, 0), []int{1}, []float64{1}},
 		{"i1", file(1, dict("|i1", "False", "(2,)"), 0xff, 0x7f), []int{2}, []float64{-1, 127}},
 		{"u1, Python 2 shape", file(1, dict("|u1", "False", "(2L,)"), 0xff, 0x7f), []int{2}, []float64{255, 127}},
 		{"i2", file(1, dict("<i2", "False", "(1,)"), 0xfe, 0xff), []int{1}, []float64{-2}},
