@@ -132,7 +132,7 @@ func hostileRuns(t *testing.T, word string, slow bool) [][]string {
 		return path
 	}
 	net := copyOf(word+".npz", testFile("tiny-2-3-2-tanh.npz"))
-	points := copyOf(word+".csv", pointsOf(t, "0,1\n0.1,0.9\n"))
+	points := copyOf(word+".csv", pointsOf(t, "0.0,1\n0.1,0.9\n"))
 	garbage := copyOf(word+"garbage.npz", pointsOf(t, word))
 	badPoints := copyOf(word+"bad.csv", pointsOf(t, "a,"+word+"\n1,"+word+"\n"))
 	noted := filepath.Join(dir, "noted.npz")
@@ -216,7 +216,7 @@ func TestTerminal(t *testing.T) {
 	dir := t.TempDir()
 	net := filepath.Join(dir, "\x1b[2J\u009b1m\u202e.npz")
 	writeTest(t, net, readTest(t, testFile("tiny-2-3-2-tanh.npz")))
-	points := pointsOf(t, "0,1\n0.1,0.9\n")
+	points := pointsOf(t, "0.0,1\n0.1,0.9\n")
 	const unknown = "  \x1b[33munknown\x1b[0m  "
 	for i, c := range []struct {
 		size, env string

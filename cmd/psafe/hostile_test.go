@@ -198,7 +198,7 @@ func TestSpecialFiles(t *testing.T) {
 // TestInputsFromPipe: what a pipe at standard input gives is read like a file, and a
 // signal ends the waiting for it.
 func TestInputsFromPipe(t *testing.T) {
-	points := "0,1\n0.1,0.9\n"
+	points := "0.0,1\n0.1,0.9\n"
 	path := filepath.Join(t.TempDir(), "points.csv")
 	writeTest(t, path, points)
 	run := func(stdin io.Reader, name string) string {

@@ -35,6 +35,8 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		}
 	}
 	writeTest(t, at("points.csv"), "x,y,class\n0.1,0.9,1\n-0.5,0.25,0\n")
+	writeTest(t, at("nine.csv"), "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9\n")
+	writeTest(t, at("half.npy"), "\x93NUMPY\x01\x00\x36\x00{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2)}\n\x00\x3c\x00\x38")
 	writeTest(t, at("query.vnnlib"), "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n(assert (>= X_0 -0.1))\n(assert (<= X_0 0.1))\n"+
 		"(assert (>= X_1 -0.1))\n(assert (<= X_1 0.1))\n(assert (>= Y_0 Y_1))\n")
 	tiny := "certify --device cpu --posterior " + at("tiny-2-3-2-tanh.npz") + " --inputs " + at("points.csv") + " --label-column class --eps 0.05 "
@@ -54,6 +56,9 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		{"correlated-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method clbp --out OUT"},
 		{"referenced.npz", "certify --device cpu --posterior FILE --inputs " + at("four.csv") + " --eps 0.01 --method clbp --out OUT"},
 		{"conv.npz", "inspect FILE"},
+		{"exported.onnx", "certify --device cpu --posterior FILE --sd 0.05 --inputs " + at("nine.csv") + " --eps 0.01 --out OUT"},
+		{"exported.onnx", "predict --posterior FILE --sd 0 --inputs " + at("nine.csv")},
+		{"half.npy", "predict --posterior " + at("tiny-2-3-2-tanh.npz") + " --inputs FILE"},
 		{"points.csv", tiny[:strings.Index(tiny, "--inputs")] + "--inputs FILE --label-column class --eps 0.05 --out OUT"},
 		{"glyphs-test-images-idx3-ubyte.gz", "predict --posterior " + at("glyphs-64-32-10.npz") + " --inputs FILE --index 0:3"},
 		{"glyphs-test-labels-idx1-ubyte.gz", "certify --device cpu --posterior " + at("glyphs-64-32-10.npz") + images + "--label FILE --method ibp --out OUT"},
@@ -110,7 +115,7 @@ func TestMutatedInputs(t *testing.T) {
 func mutatedCase(t *testing.T, what string, args []string, out string) int {
 	t.Helper()
 	if args[0] == "certify" {
-		args = append(args, "--time-limit", "5s", "--memory", "64M", "--quiet")
+		args = append(args, "--time-limit", "5s", "--memory", "64MiB", "--quiet")
 	}
 	var stdout, stderr bytes.Buffer
 	start := time.Now()

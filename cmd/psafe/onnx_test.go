@@ -49,13 +49,24 @@ func writeONNX(dir string) error {
 	cnn.Node("Div", []string{cnn.Const("d", []int{1}, 3)})
 	third := onnxtest.New(3, 1, 1)
 	third.Node("Div", []string{third.Const("d", []int{1}, 3)})
+	exported := onnxtest.New(4, 0, 1, 3, 3)
+	exported.Node("Conv", []string{exported.Const("k", []int{2, 1, 2, 2}), exported.Const("c", []int{2})}, onnxtest.Ints("pads", 1, 1, 0, 0))
+	exported.Node("Clip", []string{exported.Const("least", []int{}, 0), exported.Const("most", []int{}, 0.5)})
+	exported.Node("PRelu", []string{exported.Const("slopes", []int{2, 1, 1})})
+	flat := exported.Node("MaxPool", nil, onnxtest.Ints("kernel_shape", 2, 2), onnxtest.Ints("strides", 2, 2), onnxtest.Int("ceil_mode", 1))
+	exported.Node("Shape", nil)
+	exported.Node("Slice", []string{exported.Shape("from", 0), exported.Shape("to", 1)})
+	exported.Node("Concat", []string{exported.Shape("rest", -1)}, onnxtest.Int("axis", 0))
+	exported.On("Reshape", []string{flat, exported.Last})
+	exported.Node("Gemm", []string{exported.Const("w", []int{8, 2}), exported.Const("b", []int{2})})
+	exported.Node("Tanh", nil)
 	var sd bytes.Buffer
 	if err := npy.WriteZip(&sd, []npy.Named{{Name: "v", Array: &npy.Array{Shape: []int{3, 2}, Data: []float64{.1, .2, .1, .2, .1, .2}, DType: "<f8"}}}); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{
 		"net.onnx": onnxtest.Encode(&net.Graph), "softmax.onnx": onnxtest.Encode(&softmax.Graph),
-		"skip.onnx": onnxtest.Encode(&skip.Graph), "cnn.onnx": onnxtest.Encode(&cnn.Graph), "third.onnx": onnxtest.Encode(&third.Graph), "sd.npz": sd.Bytes(),
+		"skip.onnx": onnxtest.Encode(&skip.Graph), "cnn.onnx": onnxtest.Encode(&cnn.Graph), "third.onnx": onnxtest.Encode(&third.Graph), "exported.onnx": onnxtest.Encode(&exported.Graph), "sd.npz": sd.Bytes(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			return err

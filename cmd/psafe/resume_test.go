@@ -33,7 +33,7 @@ func deepOnly(t *testing.T) {
 // resumeRuns are small runs of every method, with --out.
 func resumeRuns(t *testing.T) map[string][]string {
 	points, line := filepath.Join(t.TempDir(), "points.csv"), filepath.Join(t.TempDir(), "line.csv")
-	for name, text := range map[string]string{points: "0,1\n0.1,0.9\n-0.9,-0.4\n0.7,-0.6\n", line: "1\n2\n0.5\n"} {
+	for name, text := range map[string]string{points: "0.0,1\n0.1,0.9\n-0.9,-0.4\n0.7,-0.6\n", line: "1\n2\n0.5\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func TestKilled(t *testing.T) {
 // ended.
 func killed(t *testing.T, repeats int) bool {
 	points := filepath.Join(t.TempDir(), "points.csv")
-	if err := os.WriteFile(points, []byte(strings.Repeat("0,1\n0.1,0.9\n-0.9,-0.4\n", repeats)), 0o666); err != nil {
+	if err := os.WriteFile(points, []byte(strings.Repeat("0.0,1\n0.1,0.9\n-0.9,-0.4\n", repeats)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--cells", "2"}

@@ -18,7 +18,7 @@ import (
 // TestPredict compares with sums written out, for every kind of posterior.
 func TestPredict(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
-	if err := os.WriteFile(path, []byte("0,1\n0.5,-2\n3,1\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("0.0,1\n0.5,-2\n3,1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"tiny-2-3-2-tanh.npz", "samples-2-8-3.npz", "swag-2-8-3.npz", "dropout-2-8-3.npz"} {

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,7 +113,7 @@ func TestReadForeignErrors(t *testing.T) {
 		{"number", "not a list of arrays", []byte(pickled("K\x01")), reluSD},
 		{"list of numbers", "entry 0 of the pickled list is not an array", []byte(pickled("](K\x01e")), reluSD},
 		{"objects in objects", "array of Python objects", changed(3, pkObjects(a[3])), reluSD},
-		{"half precision", `element type "<f2"`, changed(3, pkArray("numpy.core.multiarray", "f2", "<", pkBytes("ab"), 1)), reluSD},
+		{"complex numbers", `element type "<c8"`, changed(3, pkArray("numpy.core.multiarray", "c8", "<", pkBytes("abababab"), 1)), reluSD},
 		{"bias shape", "layer 0 bias has shape [2]", changed(1, pkFloats([]float64{1, 2}, 2)), reluSD},
 		{"spread shape", "layer 1 weight has shape [3 1] but its spread has [1 3]", changed(6, pkFloats([]float64{1, 2, 3}, 1, 3)), reluSD},
 		{"bias spread shape", "layer 0 bias has shape [3] but", changed(5, pkFloats([]float64{1, 2, 3}, 1, 3)), reluSD},
@@ -127,6 +128,7 @@ func TestReadForeignErrors(t *testing.T) {
 		{"npz: pickle cut off", "arr_0.npy", objectNPZ(t, a[0], "K"), reluSD},
 		{"empty file", "empty", nil, reluSD},
 		{"text", "not a posterior", []byte("hello, world"), reluSD},
+		{"nnet", "make ONNX of it", []byte("// a network\n// of 2 layers\n2,2,1,4,\n2,4,1,\n"), reluSD},
 		{"lone npy", "lone .npy", objectFile(a...), reluSD},
 		{"HDF5", "HDF5", []byte("\x89HDF\r\n\x1a\n and so on"), reluSD},
 		{"torch", "torch checkpoints are not read", []byte("PK\x03\x04\x00\x00model/data.pkl"), reluSD},
@@ -208,7 +210,7 @@ func asTensors(arrays []string) []string {
 func TestReadDeepbayes(t *testing.T) {
 	a := asTensors(smallArrays())
 	arch := kerasHead + kerasDenseText(3, "relu") + "," + kerasDenseText(1, "softmax") + "]}}"
-	dir := deepbayesDir(t, arch, objectFile(a[:4]...), objectFile(a[4:]...))
+	dir := deepbayesDir(t, "\xef\xbb\xbf"+arch, objectFile(a[:4]...), objectFile(a[4:]...))
 	for _, opt := range []Options{{Scale: posterior.ScaleSD}, reluSD} {
 		p, err := Read(dir, opt)
 		if err != nil {
@@ -228,6 +230,26 @@ func TestReadDeepbayes(t *testing.T) {
 	}
 }
 
+// TestReadDeepbayesActiveEnd: an activation at the end is part of the network.
+func TestReadDeepbayesActiveEnd(t *testing.T) {
+	a := asTensors(smallArrays())
+	x := []float64{0.5, -0.25}
+	at := func(word string) *posterior.Posterior {
+		p, err := Read(deepbayesDir(t, kerasHead+kerasDenseText(3, "relu")+","+kerasDenseText(1, word)+"]}}", objectFile(a[:4]...), objectFile(a[4:]...)), Options{Scale: posterior.ScaleSD})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	plain, tanh := at("linear"), at("tanh")
+	if got, want := tanh.LogitsApprox(x)[0], math.Tanh(plain.LogitsApprox(x)[0]); math.Abs(got-want) > 1e-9 {
+		t.Errorf("output %v, want %v", got, want)
+	}
+	if tanh.Random() != plain.Random() || len(tanh.Layers) != len(plain.Layers)+1 {
+		t.Errorf("%d of %d layers random, %d of %d without", tanh.Random(), len(tanh.Layers), plain.Random(), len(plain.Layers))
+	}
+}
+
 func TestReadDeepbayesErrors(t *testing.T) {
 	a := asTensors(smallArrays())
 	mean, spread := objectFile(a[:4]...), objectFile(a[4:]...)
@@ -244,7 +266,7 @@ func TestReadDeepbayesErrors(t *testing.T) {
 		{"odd name", "layers are not supported", dense(`{"class_name":"a\nb","config":{}}`), mean, spread},
 		{"no bias", "mean.npy: layer 2 weight: array 1 of the list has shape [3]", strings.Replace(good, "true", "false", 1), mean, spread},
 		{"softmax inside", `activation "softmax"`, dense(kerasDenseText(3, "softmax"), kerasDenseText(1, "linear")), mean, spread},
-		{"relu at the end", `last activation is "relu"`, dense(kerasDenseText(3, "relu"), kerasDenseText(1, "relu")), mean, spread},
+		{"swish at the end", `activation "swish" is none of relu`, dense(kerasDenseText(3, "relu"), kerasDenseText(1, "swish")), mean, spread},
 		{"functional model", "inbound_nodes is not as Keras 2 writes it", strings.Replace(good, "Sequential", "Functional", 1), mean, spread},
 		{"no JSON", "arch.json", "{", mean, spread},
 		{"one layer", "arch.json has 1 dense layers, mean.npy has 2", dense(kerasDenseText(3, "linear")), mean, spread},

@@ -61,7 +61,6 @@ func TestGraphErrors(t *testing.T) {
 		{image, `{"name":"x","kind":"dense","out":2},{"kind":"dense","out":2,"from":["input"]}`, `layer 0 ("x"): no layer takes what it gives`},
 		{image, conv + `,{"kind":"add"}`, `1 layers feed it: name two or more in "from"`},
 		{image, conv + `,{"kind":"add","from":["c","input"]}`, "it is fed by images of 4x4x4 and 6x6x2, which do not fit"},
-		{image, conv + `,{"kind":"activation","activation":"relu"}`, "has the activation relu and is the last"},
 		{image, `{"kind":"flatten"}`, "it gives the network's input"},
 		{image, `{"kind":"global_avg_pool"}`, "none of the 1 layers has weights"},
 		{image, conv + `,{"kind":"max_pool","kernel":[2,2],"padding":[[2,0],[0,0]]}`, "may lie in the padding altogether"},
@@ -74,7 +73,7 @@ func TestGraphErrors(t *testing.T) {
 		{`"input_shape":[4096,4096]`, `{"kind":"reorder"},{"kind":"reorder"},{"kind":"reorder"},{"kind":"reorder"},{"kind":"reorder"},{"kind":"dense","out":1}`,
 			"more than 67108864 units"},
 		{`"input_shape":[4096,4096]`, `{"kind":"dense","out":16777216}`, "are none or more than"},
-		{`"input_shape":[100,100]`, `{"kind":"conv2d","kernel":[1,1],"filters":1}`, "at most 4096 can be logits"},
+		{`"input_shape":[100,100]`, `{"kind":"conv2d","kernel":[1,1],"filters":1}`, "of such at most 4096 are read"},
 		{image, conv + `,{"kind":"flatten","activation":"identity","units":3}`, `unknown field "units"`},
 	} {
 		_, path, err := readBytes(t, npz(t, graphHeader(test.head, test.layers), nil), Options{})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"psafe/host/model/posterior"
@@ -37,6 +38,10 @@ var plainCases = map[string]struct{ head, layers string }{
 	"residual of torch": {`"order":"channels_first","input_shape":[3,5,4]`, `{"name":"a","kind":"conv2d","kernel":[3,3],"filters":3,"padding":[[1,1],[1,1]],"activation":"relu"},{"name":"b","kind":"conv2d","kernel":[3,3],"filters":3,"padding":[[1,1],[1,1]]},
 		{"name":"sum","kind":"add","from":["input","b","a"],"activation":"relu"},{"name":"p","kind":"max_pool","kernel":[5,4]},{"name":"f","kind":"flatten","from":["sum"]},{"name":"g","kind":"flatten","from":["a"]},{"name":"h","kind":"flatten","from":["p"]},
 		{"name":"cat","kind":"concat","from":["f","g","h"],"activation":"tanh"},{"name":"d","kind":"dense","out":4,"from":["cat"]},{"name":"e","kind":"dense","out":4,"from":["f"]},{"kind":"dense","out":2,"from":["d","e"]}`},
+	"an activation at the end":           {`"input_shape":[5]`, `{"kind":"dense","out":4,"activation":"relu"},{"kind":"dense","out":2,"activation":"tanh"}`},
+	"an activation of images at the end": {`"order":"channels_first","input_shape":[2,3,3]`, `{"kind":"conv2d","kernel":[2,2],"filters":2},{"kind":"activation","activation":"tanh"}`},
+	"a batch norm of numbers beside numbers": {`"input_shape":[5]`, `{"name":"a","kind":"dense","out":4,"activation":"relu"},{"name":"b","kind":"dense","out":4,"activation":"relu"},{"name":"c","kind":"batch_norm"},
+		{"name":"d","kind":"add","from":["a","c"]},{"name":"e","kind":"concat","from":["c","d"]},{"kind":"dense","out":2}`},
 	"twice":           {`"input_shape":[4,4,1]`, `{"name":"a","kind":"conv2d","kernel":[2,2],"filters":2},{"kind":"add","from":["a","a"],"activation":"relu"},{"kind":"flatten"},{"kind":"dense","out":2}`},
 	"images of lists": {`"input_shape":[5]`, `{"kind":"dense","out":24,"activation":"relu"},{"kind":"conv2d","kernel":[2,2],"filters":2,"input_shape":[2,3,4],"order":"channels_first"},{"kind":"max_pool","kernel":[2,3]},{"kind":"dense","out":3}`},
 }
@@ -103,4 +108,27 @@ func headerArrays(r *rand.Rand, m *meta) map[string]*npy.Array {
 		}
 	}
 	return list
+}
+
+// TestActiveEnd: the outputs of a network with an activation at its end are that activation's values,
+// also of a header of version 1, whatever the kind.
+func TestActiveEnd(t *testing.T) {
+	header := strings.Replace(goodMeta, `"identity"`, `"tanh"`, 1)
+	p, _, err := readBytes(t, npz(t, header, goodArrays()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float64{0.25, -0.5}
+	want := math.Tanh(0.25*1 - 0.5*2 + 3)
+	if got := p.LogitsApprox(x); len(p.Layers) != 2 || len(got) != 1 || math.Abs(got[0]-want) > 1e-6 {
+		t.Errorf("%d layers, output %v, want %v", len(p.Layers), got, want)
+	}
+	if last := p.Layers[1]; last.Random() != 0 || last.Weight.SdHi[0] != 0 {
+		t.Errorf("the layer behind it is uncertain: %+v", last)
+	}
+	for ext, q := range rewritten(t, p) {
+		if got := q.LogitsApprox(x); math.Abs(got[0]-want) > 1e-6 || len(q.Layers) != 2 {
+			t.Errorf("%s: output %v of %d layers", ext, got, len(q.Layers))
+		}
+	}
 }

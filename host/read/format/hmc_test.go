@@ -92,6 +92,20 @@ func TestReadHMC(t *testing.T) {
 	}
 }
 
+// TestReadHMCActiveEnd: of samples, too, an activation at the end is part of the network.
+func TestReadHMCActiveEnd(t *testing.T) {
+	p, err := Read(hmcDir(t, map[string][]byte{"arch.json": []byte(strings.Replace(hmcArch, "softmax", "sigmoid", 1))}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		got := fmt.Sprint(p.Samples().Weights(i)[4:], p.Layers[1].Activation, p.Layers[2].Activation, p.Samples().Counts)
+		if want := "[[1] [0]] sigmoid identity [1 3]"; got != want {
+			t.Errorf("sample %d: behind the last layer %s, want %s", i, got, want)
+		}
+	}
+}
+
 // The digest is that of what sha256sum prints, in the order of the samples.
 func TestHMCDigest(t *testing.T) {
 	changes := map[string][]byte{"freq.npy": countsFile(t, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}
@@ -134,7 +148,7 @@ func TestReadHMCErrors(t *testing.T) {
 		want    string
 	}{
 		{"no arch", one("arch.json", nil), "arch.json: cannot open: no such file"},
-		{"conv", one("arch.json", []byte(kerasHead+`{"class_name":"Conv2D"}]}}`)), "arch.json: layer 1: last activation is \"\""},
+		{"conv", one("arch.json", []byte(kerasHead+`{"class_name":"Conv2D"}]}}`)), "arch.json: layer 1: activation \"\" is none of relu"},
 		{"no counts", one("freq.npy", nil), "freq.npy: cannot open: no such file"},
 		{"counts are objects", one("freq.npy", good), "freq.npy: array of Python objects"},
 		{"counts cut off", one("freq.npy", countsFile(t, 1, 3)[:75]), "freq.npy: shape [2] needs more"},

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/model/network"
 	"psafe/host/read/format/graph"
+	"psafe/internal/infile"
 )
 
 // Keras's description of a model, arch.json: a Sequential, or a Functional graph as Keras 2
@@ -102,6 +103,7 @@ type kerasWeights struct {
 // parseKeras reads a model. Layers that do nothing in inference are left out; any other that
 // is not known is an error. A softmax at the end is dropped: properties speak of logits.
 func parseKeras(file []byte) (*kerasNet, error) {
+	file = infile.Unmarked(file)
 	if err := checkJSON(file, maxArchDepth, maxArchValues); err != nil {
 		return nil, err
 	}
@@ -136,6 +138,8 @@ func parseKeras(file []byte) (*kerasNet, error) {
 			}
 			net.input = l.Config.shape()
 		case s.Kind != graph.Dense && !slices.Contains(kerasIdle, l.ClassName), s.Kind == graph.Dense && !w.bias:
+			chain = false
+		case i == last && s.Activation.Kind != network.Identity: // a layer comes behind it
 			chain = false
 		}
 		if i == 0 && net.input == nil {

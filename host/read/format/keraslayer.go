@@ -111,9 +111,6 @@ func (l *kerasLayer) without(s graph.Layer, last bool) (graph.Layer, kerasWeight
 			err = fmt.Errorf("%s layers are not supported: docs/files.md lists those that are", l.className())
 		}
 	}
-	if s.Activation.Kind != network.Identity && last && err == nil {
-		err = fmt.Errorf("last activation is %v: only softmax and linear are supported", s.Activation)
-	}
 	return s, w, err
 }
 
@@ -148,18 +145,18 @@ func kerasActivation(name string, last bool) (network.Activation, error) {
 	switch {
 	case name == "linear", name == "softmax" && last:
 		return network.Activation{Kind: network.Identity}, nil
-	case name == "relu" && !last:
+	case name == "relu":
 		return network.Activation{Kind: network.ReLU}, nil
-	case name == "tanh" && !last:
+	case name == "tanh":
 		return network.Activation{Kind: network.Tanh}, nil
-	case name == "sigmoid" && !last:
+	case name == "sigmoid":
 		return network.Activation{Kind: network.Sigmoid}, nil
-	case name == "softplus" && !last:
+	case name == "softplus":
 		return network.Activation{Kind: network.Softplus}, nil
-	case name == "elu" && !last:
+	case name == "elu":
 		return network.Activation{Kind: network.ELU, Slope: 1}, nil
 	case last:
-		return network.Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
+		return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, softplus, elu, linear, softmax", name)
 	}
 	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, softplus, elu, linear", name)
 }

@@ -139,6 +139,9 @@ func parseMeta(text []byte) (*meta, error) {
 	if m.Version == metaGraph {
 		return &m, m.lower()
 	}
+	if m.activeEnd() {
+		return &m, m.lower()
+	}
 	for k := range m.Layers {
 		l := &m.Layers[k]
 		if l.Kind != graph.Dense {
@@ -150,6 +153,21 @@ func parseMeta(text []byte) (*meta, error) {
 		}
 	}
 	return &m, nil
+}
+
+// activeEnd says that a header of version 1 has an activation at its last layer, behind which the
+// network has one more.
+func (m *meta) activeEnd() bool {
+	for _, l := range m.Layers {
+		if l.Kind != graph.Dense {
+			return false
+		}
+	}
+	if len(m.Layers) == 0 {
+		return false
+	}
+	a, err := network.ParseActivation(m.Layers[len(m.Layers)-1].Activation)
+	return err == nil && a.Kind != network.Identity
 }
 
 // checkKeys reads one JSON value and reports text after it, an object that has a

@@ -420,6 +420,21 @@ func FuzzONNX(f *testing.F) {
 	skip.Node("MatMul", []string{skip.Const("w", []int{4, 2})})
 	skip.Node("ReduceMean", nil, Ints("axes", 1, 2))
 	f.Add(Encode(&skip.Graph))
+	exported := New(6, 0, 2, 2, 2)
+	exported.Node("PRelu", []string{exported.Const("slope", []int{2, 1, 1})})
+	y = exported.Node("Clip", []string{exported.Const("least", []int{}, 0), exported.Const("most", []int{}, 6)})
+	exported.Node("Shape", nil)
+	exported.Node("Slice", []string{exported.Shape("from", 1), exported.Shape("to", 4)})
+	exported.Node("ReduceProd", nil, Int("keepdims", 1))
+	exported.Node("Concat", []string{exported.Shape("one", 1)}, Int("axis", 0))
+	exported.Node("Gather", []string{exported.Shape("turn", 1, 0)}, Int("axis", 0))
+	exported.On("Reshape", []string{y, exported.Last})
+	y = exported.Last
+	exported.On("Mean", []string{y, exported.Node("Neg", nil), y})
+	exported.Node("Tile", []string{exported.Shape("twice", 1, 2)})
+	y = exported.Node("Expand", []string{exported.Shape("same", 1, 1)})
+	exported.On("Max", []string{y, exported.On("Sqrt", []string{exported.Const("four", []int{1}, 4)}), exported.On("ConstantOfShape", []string{"one"})})
+	f.Add(Encode(&exported.Graph))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, opt := range []Options{{SD: "0"}, {SDRelative: "0.5"}} {
 			parsed := parseONNX

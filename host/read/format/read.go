@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"psafe/host/model/network"
@@ -141,6 +142,7 @@ var fileFormats = []fileFormat{
 	{"", begins("\x1f\x8b"), parseGzip},
 	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
 	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: " + elsewhere)},
+	{"", looksLikeNNet, refuse(".nnet files are not read: make ONNX of it, in Python by nnet2onnx of the converters of github.com/sisl/NNet (with normalizeNetwork=True for inputs that are not normalised), and give that with --sd")},
 }
 
 // elsewhere is what to do about files that only the framework itself should read.
@@ -149,6 +151,11 @@ const elsewhere = "write it from Python by the file that psafe exporter prints"
 func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
+
+// nnetSizes is the first line of a .nnet file that is no comment: layers, inputs, outputs, widest.
+var nnetSizes = regexp.MustCompile(`^(//[^\n]*\n)*[0-9]+, *[0-9]+, *[0-9]+, *[0-9]+,?\s*\n`)
+
+func looksLikeNNet(head []byte) bool { return nnetSizes.Match(head) }
 
 func refuse(why string) func(blob) (*contents, error) {
 	return func(blob) (*contents, error) { return nil, errors.New(why) }

@@ -71,7 +71,7 @@ type element struct {
 
 // parseElement reads a descr such as "<f4" or "|u1".
 func parseElement(descr string) (element, error) {
-	bad := fmt.Errorf("element type %.20q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
+	bad := fmt.Errorf("element type %.20q is none of f2, f4, f8, i1 to i8, u1 to u8, b1", descr)
 	if len(descr) != 3 {
 		return element{}, bad
 	}
@@ -90,7 +90,7 @@ func parseElement(descr string) (element, error) {
 		return element{}, bad
 	}
 	switch descr[1:] {
-	case "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1":
+	case "f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1":
 		return el, nil
 	}
 	return element{}, bad
@@ -111,6 +111,8 @@ func (el element) value(b []byte) (v float64, ok bool) {
 		bits = el.order.Uint64(b)
 	}
 	switch {
+	case el.kind == 'f' && el.size == 2:
+		return Half(uint16(bits)), true
 	case el.kind == 'f' && el.size == 4:
 		return float64(math.Float32frombits(uint32(bits))), true
 	case el.kind == 'f':

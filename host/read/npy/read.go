@@ -63,7 +63,7 @@ func (r *Reader) Check() error {
 }
 
 // Array reads the elements. Files that are damaged, have bytes left over, have an element
-// type other than float32, float64, integers and booleans, or hold an integer beyond 2^53
+// type other than float16, float32, float64, integers and booleans, or hold an integer beyond 2^53
 // in magnitude are errors.
 func (r *Reader) Array() (*Array, error) {
 	h := r.Header

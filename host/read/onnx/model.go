@@ -33,6 +33,9 @@ func Decode(model []byte) (*Graph, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ONNX model: %w", err)
 	}
+	if graphs == 0 { // TensorFlow's format has a version and a list of graphs with the same numbers
+		return nil, fmt.Errorf("ONNX model: it has no graph; if it is a TensorFlow SavedModel, which begins as ONNX does, make ONNX of it: python -m tf2onnx.convert --saved-model FOLDER --output net.onnx")
+	}
 	if graphs != 1 {
 		return nil, fmt.Errorf("ONNX model: it has %d graphs instead of one", graphs)
 	}

@@ -17,7 +17,7 @@ type Graph struct {
 	// Inputs are those that are no initialisers.
 	Inputs, Outputs []Value
 	Initializers    []*Tensor
-	// Nodes are in the order of the file, in which every node must come after those whose
+	// Nodes are in the order of the file, in which every node should come after those whose
 	// outputs it takes; nothing here checks that.
 	Nodes []Node
 }
@@ -82,6 +82,7 @@ const (
 	Float32  DataType = 1
 	Int32    DataType = 6
 	Int64    DataType = 7
+	Bool     DataType = 9
 	Float16  DataType = 10
 	Float64  DataType = 11
 	BFloat16 DataType = 16
@@ -92,7 +93,7 @@ var dataTypes = map[DataType]struct {
 	word string
 	size int
 }{
-	Float32: {"float32", 4}, Int32: {"int32", 4}, Int64: {"int64", 8},
+	Float32: {"float32", 4}, Int32: {"int32", 4}, Int64: {"int64", 8}, Bool: {"bool", 1},
 	Float16: {"float16", 2}, Float64: {"float64", 8}, BFloat16: {"bfloat16", 2},
 }
 
@@ -116,7 +117,7 @@ type Tensor struct {
 	// Shape has one entry for each axis, each >= 0; a scalar has none.
 	Shape []int
 	// Floats or Ints has the elements, in C order, each exactly the number in the file: as
-	// many as the product of Shape.
+	// many as the product of Shape. Those of Bool are 0 and 1, in Ints.
 	Floats []float64
 	Ints   []int64
 }

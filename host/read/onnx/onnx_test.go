@@ -39,6 +39,8 @@ func TestTensors(t *testing.T) {
 		{"int32", shape.Int(2, 6).Bytes(9, []byte{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}), nil, []int64{1, -1}},
 		{"int32 typed", shape.Int(2, 6).Int(5, 7).Int(5, -1), nil, []int64{7, -1}},
 		{"int64", shape.Int(2, 7).Bytes(9, append([]byte{5, 0, 0, 0, 0, 0, 0, 0}, slices.Repeat([]byte{0xff}, 8)...)), nil, []int64{5, -1}},
+		{"bool", Message(nil).Int(1, 2).Int(2, 9).Bytes(9, []byte{1, 0}), nil, []int64{1, 0}},
+		{"bool typed", Message(nil).Int(1, 2).Int(2, 9).Int(5, 0).Int(5, 1), nil, []int64{0, 1}},
 		{"int64 packed", shape.Int(2, 7).Bytes(7, []byte{0x81, 1, 3}), nil, []int64{129, 3}},
 	} {
 		g, err := onnx.Decode(withTensor(c.message.Text(8, "t").Text(12, "unknown fields are skipped").Int(99, 1)))
@@ -62,8 +64,10 @@ func TestDecodeRefuses(t *testing.T) {
 		name, want string
 		file       []byte
 	}{
-		{"empty", "0 graphs", nil},
-		{"no graph", "0 graphs", Message(nil).Int(1, 8)},
+		{"empty", "it has no graph", nil},
+		{"no graph", "it has no graph", Message(nil).Int(1, 8)},
+		{"a SavedModel", "if it is a TensorFlow SavedModel", Message(nil).Int(1, 1).Bytes(2, Message(nil).Bytes(1, Message(nil).Text(4, "serve")))},
+		{"no bool", "an element of 2 is no bool", withTensor(Message(nil).Int(2, 9).Bytes(9, []byte{2}))},
 		{"two graphs", "2 graphs", append(model(nil), model(nil)...)},
 		{"cut", "it ends in the middle of a field", model(Message(nil).Text(2, "name"))[:10]},
 		{"a length beyond the end", "it ends in the middle of a field", []byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f}},

@@ -74,7 +74,7 @@ var errExternal = fmt.Errorf("its numbers are in another file (external data): s
 func (t *Tensor) fill(dims []int64, p *parts) error {
 	d, known := dataTypes[t.Type]
 	if !known {
-		return fmt.Errorf("element type %d is none of float16, bfloat16, float32, float64, int32, int64", int64(t.Type))
+		return fmt.Errorf("element type %d is none of float16, bfloat16, float32, float64, int32, int64, bool", int64(t.Type))
 	}
 	n := int64(1)
 	for _, v := range dims {
@@ -143,14 +143,14 @@ func (p *parts) typed(t DataType) []field {
 	case Int64:
 		return p.ints64
 	}
-	return p.ints32 // also the bits of float16 and bfloat16
+	return p.ints32 // also bool, and the bits of float16 and bfloat16
 }
 
 // read reads n elements, which there are.
 func (t *Tensor) read(n int, p *parts) (err error) {
 	if p.hasRaw {
 		t.readRaw(n, p.raw)
-		return nil
+		return t.checkBool()
 	}
 	if t.Type == Float32 || t.Type == Float64 {
 		t.Floats = make([]float64, 0, n)
@@ -182,6 +182,16 @@ func (t *Tensor) read(n int, p *parts) (err error) {
 	if n != len(t.Floats)+len(t.Ints) {
 		return errCut
 	}
+	return t.checkBool()
+}
+
+// checkBool refuses elements of a tensor of bool that are neither 0 nor 1.
+func (t *Tensor) checkBool() error {
+	for _, v := range t.Ints {
+		if t.Type == Bool && v != 0 && v != 1 {
+			return fmt.Errorf("an element of %d is no %v", v, t.Type)
+		}
+	}
 	return nil
 }
 
@@ -201,6 +211,8 @@ func (t *Tensor) readRaw(n int, raw []byte) {
 			t.Floats[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
 		case Float16, BFloat16:
 			t.Floats[i] = short(t.Type, le.Uint16(raw[2*i:]))
+		case Bool:
+			t.Ints[i] = int64(raw[i])
 		case Int32:
 			t.Ints[i] = int64(int32(le.Uint32(raw[4*i:])))
 		case Int64:

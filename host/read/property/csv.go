@@ -7,9 +7,7 @@ import (
 	"io"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"psafe/internal/nearest"
@@ -31,9 +29,12 @@ func readCSV(s *source, opt InputOptions, scale *big.Rat) (*Points, error) {
 	if bom := "\xef\xbb\xbf"; s.begins(bom) {
 		_, _ = s.Discard(len(bom))
 	}
+	if err := notNumbered(s); err != nil {
+		return nil, err
+	}
 	t := csvTable{reader: csv.NewReader(&plainText{r: s})}
 	t.reader.ReuseRecord = true
-	fields, err := t.start(opt.LabelColumn)
+	fields, err := t.start(opt)
 	if err == nil {
 		if err := fitsDim(t.points.Dim, opt.Dim); err != nil {
 			return nil, t.perhapsClass(err, opt.Dim)
@@ -148,16 +149,19 @@ func names(header []string) string {
 
 // start reads the header line, if there is one, finds the label column and
 // returns the first line of numbers.
-func (t *csvTable) start(labelColumn string) ([]string, error) {
+func (t *csvTable) start(opt InputOptions) ([]string, error) {
 	fields, err := t.reader.Read()
 	if err != nil {
 		return nil, err
 	}
-	header, err := isHeader(fields)
+	if err := notCommas(fields, opt.Dim); err != nil {
+		return nil, err
+	}
+	header, err := isHeader(fields, opt.LabelColumn)
 	if err != nil {
 		return nil, err
 	}
-	switch labelColumn {
+	switch labelColumn := opt.LabelColumn; labelColumn {
 	case "", "none":
 		t.label = -1
 	case "first":
@@ -183,30 +187,6 @@ func (t *csvTable) start(labelColumn string) ([]string, error) {
 		return t.reader.Read()
 	}
 	return fields, nil
-}
-
-// isHeader tells the header line from numbers. A line of both is an error: it
-// may be data with a typing mistake, and must not be skipped. So is a field that
-// looks like a number in another notation, or has no letter.
-func isHeader(fields []string) (bool, error) {
-	number, word := -1, -1
-	for k, f := range fields {
-		_, notDecimal := scanDecimal(strings.TrimSpace(f))
-		_, notFloat := strconv.ParseFloat(strings.TrimSpace(f), 64)
-		if notDecimal != nil && (notFloat == nil || !strings.ContainsFunc(f, unicode.IsLetter)) {
-			return false, fmt.Errorf("line 1: column %d is %s, which is neither a decimal number nor a name; mend it", k+1, quote(f))
-		}
-		if _, err := scanDecimal(strings.TrimSpace(f)); err == nil {
-			number = k
-		} else {
-			word = k
-		}
-	}
-	if number >= 0 && word >= 0 {
-		return false, fmt.Errorf("line 1: column %d is %s, which is not a number, but column %d is one; mend it, or name every column with a word",
-			word+1, quote(fields[word]), number+1)
-	}
-	return number < 0, nil
 }
 
 // findColumn is the column that the header calls name.
@@ -263,6 +243,9 @@ func (t *csvTable) add(fields []string) error {
 		}
 		if err != nil {
 			line, _ := t.reader.FieldPos(k)
+			if k == t.label && isName(f) {
+				return namesOfClasses(line, k, f)
+			}
 			return fmt.Errorf("line %d: column %d: %w", line, k+1, err)
 		}
 	}

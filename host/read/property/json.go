@@ -65,6 +65,7 @@ func (n *node) describe() string {
 // parseJSON parses one JSON value, which must be all of data. Syntax errors,
 // duplicate keys and nesting beyond maxDepth are errors with their line.
 func parseJSON(data []byte) (*node, error) {
+	data = infile.Unmarked(data)
 	if line, err := infile.CheckJSON(data, maxDepth, len(data)+1); err != nil {
 		return nil, &placed{line, err}
 	}

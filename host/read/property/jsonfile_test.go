@@ -15,7 +15,7 @@ func one(fields string) string {
 }
 
 func TestReadFile(t *testing.T) {
-	path := write(t, "p.json", `{
+	path := write(t, "p.json", "\xef\xbb\xbf"+`{
  "posterior": "net", "inputs": "two", "outputs": "two", "note": ["anything", {"goes": 1}], "comment": 1, "paper_x": {},
  "properties": [
   {"name": "a", "kind": "argmax_is", "class": 1, "boxes": [[[0.1, 0.3], [-1, 1]], [[0, 0], [-0.3, -0.1]]],

@@ -129,7 +129,7 @@ func Read(data []byte) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := parse(string(text))
+	q, err := parse(string(infile.Unmarked(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func Recognises(data []byte) bool {
 		}
 		n, _ = io.ReadFull(z, head[:])
 	}
-	text := bytes.TrimLeft(head[:n], " \t\r\n\f")
+	text := bytes.TrimLeft(infile.Unmarked(head[:n]), " \t\r\n\f")
 	return len(text) > 0 && (text[0] == '(' || text[0] == ';')
 }
 

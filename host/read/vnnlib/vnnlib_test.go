@@ -245,7 +245,13 @@ func TestGzip(t *testing.T) {
 	if _, err := unpack(zipped(t, strings.Repeat(" ", 1001)), 1000); err == nil || !strings.Contains(err.Error(), "unpacked") {
 		t.Error(err)
 	}
-	for text, want := range map[string]bool{text: true, " ; x": true, "{}": false, "": false, "1,2\n": false} {
+	marked := "\xef\xbb\xbf" + text
+	for _, file := range [][]byte{[]byte(marked), zipped(t, marked)} {
+		if q, err := Read(file); err != nil || q.text() != "[0,1] {-1y0+3>=0};" {
+			t.Errorf("with a byte order mark: %v", err)
+		}
+	}
+	for text, want := range map[string]bool{text: true, marked: true, " ; x": true, "{}": false, "": false, "1,2\n": false} {
 		if Recognises([]byte(text)) != want || Recognises(zipped(t, text)) != want {
 			t.Errorf("%q: not %v", text, want)
 		}

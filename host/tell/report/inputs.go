@@ -249,7 +249,7 @@ func readBoxes(path, digest string, indices []int) (set, error) {
 			Boxes [][][]json.Number `json:"boxes"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
+	if err := json.Unmarshal(infile.Unmarked(text), &file); err != nil {
 		return set{}, fmt.Errorf("%s: only the boxes of JSON property files are shown", path)
 	}
 	s := set{Kind: "boxes"}

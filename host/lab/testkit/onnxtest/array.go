@@ -203,7 +203,11 @@ func (e *node1[T]) window() array[T] {
 			}
 			continue
 		}
-		size[a] = (x.shape[2+a]+pads[a]+pads[2+a]-reach)/stride[a] + 1
+		over := x.shape[2+a] + pads[a] + pads[2+a] - reach
+		size[a] = over/stride[a] + 1
+		if e.int("ceil_mode", 0) != 0 && over%stride[a] != 0 {
+			size[a]++
+		}
 	}
 	out := array[T]{shape: []int{x.shape[0], channels, size[0], size[1]}}
 	group := e.int("group", 1)

@@ -71,9 +71,12 @@ func Tensor(t *onnx.Tensor) Message {
 		}
 	}
 	for _, x := range t.Ints {
-		if t.Type == onnx.Int32 {
+		switch t.Type {
+		case onnx.Bool:
+			raw = append(raw, byte(x))
+		case onnx.Int32:
 			raw = le.AppendUint32(raw, uint32(x))
-		} else {
+		default:
 			raw = le.AppendUint64(raw, uint64(x))
 		}
 	}

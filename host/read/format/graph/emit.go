@@ -7,8 +7,8 @@ import (
 	"psafe/host/model/network"
 )
 
-// end is the node that gives the logits: of the last layer, if that is dense, and else of a
-// dense layer behind it that gives its inputs.
+// end is the node that gives the outputs: of the last layer, if that is dense and has no activation,
+// and else of a dense layer behind it that gives its inputs.
 func (b *builder) end() (int, error) {
 	v, err := b.flat(b.last)
 	if err != nil {
@@ -18,14 +18,11 @@ func (b *builder) end() (int, error) {
 		return 0, fmt.Errorf("it gives the network's input: the file has no layers")
 	}
 	at := v.nodes[0]
-	if b.nodes[at].m == nil {
-		return 0, fmt.Errorf("it has the activation %v and is the last: properties speak of logits, so it must be identity", b.nodes[at].act)
-	}
 	if _, dense := b.nodes[at].m.(network.Dense); dense {
 		return at, nil
 	}
 	if v.n > mostUnit {
-		return 0, fmt.Errorf("it is the last, not dense, and has %d outputs: at most %d can be logits", v.n, mostUnit)
+		return 0, fmt.Errorf("it is the last, has %d outputs, and is not dense or has an activation: of such at most %d are read", v.n, mostUnit)
 	}
 	v, err = b.add(node{m: network.Dense{In: v.n, Out: v.n}, in: v.nodes, of: Unit}, nil)
 	if err != nil {

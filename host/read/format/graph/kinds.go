@@ -268,18 +268,21 @@ func (b *builder) concat(l *Layer, from []*value) (*value, error) {
 }
 
 // images makes images of all values, in from, if one of them is one or the layer says a shape,
-// and else lists. They must have one height and width, and if alike one number of channels.
+// and else lists. They must have one height and width, and if alike one number of channels. An
+// image of one place is a list beside lists, as that of a batch norm of one is.
 func (b *builder) images(l *Layer, from []*value, alike bool) (images bool, im network.Image, err error) {
 	if len(from) < 2 {
 		return false, im, fmt.Errorf("%d layers feed it: name two or more in \"from\"", len(from))
 	}
-	images = l.Shape != nil
+	lists, places := false, false
 	for _, v := range from {
+		lists, places = lists || v.image == nil, places || v.image != nil && v.image.Height*v.image.Width > 1
 		images = images || v.image != nil
 		if v.n == 0 && l.Shape == nil {
 			return false, im, fmt.Errorf("the shape of the network's input is not known: say it with \"input_shape\"")
 		}
 	}
+	images = l.Shape != nil || images && !(lists && !places)
 	for k, v := range from {
 		if v, err = b.flat(v); err != nil {
 			return images, im, err

@@ -81,7 +81,7 @@ func (a *attributes) end() error {
 		}
 	}
 	if len(a.left) > 0 {
-		return fmt.Errorf("psafe does not know its attribute %.40q: export the network with an opset from %d to %d", first, leastOpset, mostOpset)
+		return fmt.Errorf("psafe does not know its attribute %.40q, which may change what it computes: export the network without it, and with an opset from %d to %d", first, leastOpset, mostOpset)
 	}
 	return nil
 }

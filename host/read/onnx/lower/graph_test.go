@@ -13,7 +13,7 @@ import (
 )
 
 // graphOps are the steps of graphs.
-var graphOps = []string{"Conv", "Relu", "LeakyRelu", "Add", "Sub", "Mul", "Div", "sum", "difference", "Concat", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Dropout", "Slice", "Split", "Gather", "ReduceSum", "ReduceMean", "Transpose", "Reshape", "Pad", "MatMul", "flat", "Squeeze"}
+var graphOps = []string{"Conv", "Relu", "LeakyRelu", "Add", "Sub", "Mul", "Div", "sum", "difference", "Concat", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Dropout", "Slice", "Split", "Gather", "ReduceSum", "ReduceMean", "Transpose", "Reshape", "Pad", "MatMul", "flat", "Squeeze", "Neg", "Sum", "Mean", "Clip", "Max", "Min", "PRelu", "Cast", "Tile", "Expand", "shuffled"}
 
 // grower draws a graph of images: a tensor of the shape [1, C, H, W] after every step.
 type grower struct {
@@ -171,6 +171,45 @@ func (g *grower) move(op, last string) {
 	axis := 1 + g.r.IntN(3)
 	size := s[axis]
 	switch op {
+	case "Neg":
+		g.Node(op, nil)
+	case "Cast":
+		g.Node(op, nil, Int("to", int64(onnx.Float32)))
+	case "Sum", "Mean":
+		other := g.Node("Relu", nil)
+		inputs := []string{last, other, last}[:1+g.r.IntN(3)]
+		if op == "Sum" {
+			inputs = append(inputs, g.random(s[1], 1, 1))
+		}
+		g.r.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
+		g.On(op, inputs)
+	case "Clip":
+		least := float64(float32(2*g.r.Float64() - 1))
+		ends := []string{"", "", g.Const(g.name(), []int{}, least+float64(g.r.IntN(3)))}
+		if g.r.IntN(3) > 0 {
+			ends[1] = g.Const(g.name(), []int{}, least*float64(g.r.IntN(2)))
+			g.Graph.Initializers[len(g.Graph.Initializers)-1].Floats[0] = min(g.Graph.Initializers[len(g.Graph.Initializers)-1].Floats[0], g.Graph.Initializers[len(g.Graph.Initializers)-2].Floats[0])
+		}
+		g.On(op, []string{last, ends[1], ends[2]}[:2+g.r.IntN(2)])
+	case "Max", "Min":
+		g.On(op, []string{g.random([][]int{{}, {s[1], 1, 1}, {s[3]}}[g.r.IntN(3)]...), last})
+	case "PRelu":
+		g.Node(op, []string{g.random([][]int{{1}, {s[1], 1, 1}, {s[3]}}[g.r.IntN(3)]...)})
+	case "Tile":
+		times := []int{1, 1, 1, 1}
+		times[axis] = 1 + g.r.IntN(2)
+		g.Node(op, []string{g.ints(times...)})
+		s[axis] *= times[axis]
+	case "Expand":
+		list := []int{1, 1, 1}
+		if size == 1 {
+			list[axis-1] = 1 + g.r.IntN(2)
+			s[axis] = list[axis-1]
+		}
+		g.Node(op, []string{g.ints(list...)})
+	case "shuffled":
+		g.Node("Identity", nil)
+		g.r.Shuffle(len(g.Graph.Nodes), func(i, j int) { g.Graph.Nodes[i], g.Graph.Nodes[j] = g.Graph.Nodes[j], g.Graph.Nodes[i] })
 	case "Slice":
 		begin := g.r.IntN(size)
 		end, step := begin+1+g.r.IntN(size-begin), 1+g.r.IntN(2)

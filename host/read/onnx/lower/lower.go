@@ -114,8 +114,10 @@ type lowering struct {
 	nextID      int32
 	rounded     map[string]*rounding
 	// kept are constants that Every leaves as they are; keptNorm says that one is of a batch norm.
-	kept     map[string]bool
-	keptNorm bool
+	// kept are constants that Every leaves as they are, and keptBy the operators that take them.
+	kept, keptBy map[string]bool
+	// types are the element types of tensors.
+	types map[string]onnx.DataType
 }
 
 // Graph lowers g: to a stack of dense layers if it has no windows and is one, else to a graph of
@@ -133,7 +135,7 @@ func Graph(g *onnx.Graph, random Random) (*Result, error) {
 
 // layersOf is Graph, with views or as a stack.
 func layersOf(g *onnx.Graph, random Random, views bool) (*Result, error) {
-	l := &lowering{random: random, views: views, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, mostWork: mostWork, rounded: map[string]*rounding{}, kept: map[string]bool{}}
+	l := &lowering{random: random, views: views, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, mostWork: mostWork, rounded: map[string]*rounding{}, kept: map[string]bool{}, keptBy: map[string]bool{}, types: map[string]onnx.DataType{}}
 	for _, t := range g.Initializers {
 		l.mostWork += workPerNumber * int64(len(t.Floats))
 	}
@@ -177,39 +179,6 @@ func layersOf(g *onnx.Graph, random Random, views bool) (*Result, error) {
 // shapes are broadcast as NumPy does. Attributes that older ones had are refused by name.
 const leastOpset, mostOpset = 7, 24
 
-// needed are the nodes that the output depends on, in the order of the file.
-func needed(g *onnx.Graph) ([]*onnx.Node, error) {
-	given := map[string]bool{}
-	for _, t := range g.Initializers {
-		given[t.Name] = true
-	}
-	for _, v := range g.Inputs {
-		given[v.Name] = true
-	}
-	for i := range g.Nodes {
-		for _, name := range g.Nodes[i].Outputs {
-			if name != "" && given[name] {
-				return nil, fmt.Errorf("%v: something else is named %.60q too", &g.Nodes[i], name)
-			}
-			given[name] = true
-		}
-	}
-	wanted := map[string]bool{g.Outputs[0].Name: true}
-	var list []*onnx.Node
-	for i := len(g.Nodes) - 1; i >= 0; i-- {
-		n := &g.Nodes[i]
-		if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && wanted[name] }) {
-			continue
-		}
-		list = append(list, n)
-		for _, name := range n.Inputs {
-			wanted[name] = true
-		}
-	}
-	slices.Reverse(list)
-	return list, nil
-}
-
 // begin puts the input and the initialisers into env.
 func (l *lowering) begin(g *onnx.Graph) error {
 	if len(g.Inputs) != 1 {
@@ -238,6 +207,9 @@ func (l *lowering) begin(g *onnx.Graph) error {
 	}
 	l.size = n
 	l.given, l.named = []given{{name: graph.InputName, n: n}}, map[string]int{graph.InputName: 0}
+	if l.types[in.Name] = in.Type; in.Type == 0 {
+		l.types[in.Name] = onnx.Float32
+	}
 	if l.views {
 		l.keep(in.Name, l.viewed(l.result.Shape, 0, upTo(n)))
 	} else {
@@ -247,6 +219,7 @@ func (l *lowering) begin(g *onnx.Graph) error {
 		if l.uses[t.Name] == 0 {
 			continue
 		}
+		l.types[t.Name] = t.Type
 		if l.env[t.Name], err = l.constant(t); err != nil {
 			return fmt.Errorf("initialiser %.60q: %w", t.Name, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,12 +97,15 @@ func words(t *testing.T, r *Result) string {
 	return text
 }
 
-// networks has one network for each way to use each operator. layers is what it becomes.
-var networks = []struct {
+// lowered is a network of one way to use an operator. layers is what it becomes.
+type lowered struct {
 	name, layers string
 	notes        int
 	build        func() *Build
-}{
+}
+
+// networks has one for each way to use each operator.
+var networks = []lowered{
 	{"Gemm", "3 relu 4 identity 2", 0, func() *Build {
 		b := New(1, 0, 3)
 		b.Node("Gemm", []string{b.Const("w", []int{3, 4}), b.Const("c", []int{4})})
@@ -394,7 +398,7 @@ func eye(rows, columns int) []float64 {
 // TestOperators compares every operator with Evaluate.
 func TestOperators(t *testing.T) {
 	used := map[string]bool{}
-	for _, c := range networks {
+	for _, c := range slices.Concat(networks, exported) {
 		t.Run(c.name, func(t *testing.T) {
 			g := decoded(t, &c.build().Graph)
 			for _, n := range g.Nodes {

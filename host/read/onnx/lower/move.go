@@ -17,12 +17,17 @@ func (l *lowering) dropout(n *onnx.Node) error {
 	if err := at.end(); err != nil {
 		return err
 	}
-	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
-		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/files.md)", n.Inputs[2])
-	}
 	in, err := l.operands(n, 1, 3)
 	if err != nil {
 		return err
+	}
+	if mode := in[2]; mode != nil && (!mode.logic || len(mode.ints) != 1 || mode.ints[0] != 0) {
+		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/formats.md)", n.Inputs[2])
+	}
+	if ratio := in[1]; ratio != nil && ratio.isConst() { // of no use in inference
+		if _, err := l.fixed(ratio); err != nil {
+			return err
+		}
 	}
 	return l.give(n, in[0], nil)
 }
@@ -63,7 +68,7 @@ func axes(given []int64, n int) ([]int, error) {
 func (l *lowering) part(v *value, a int, at []int) (*value, error) {
 	shape := slices.Clone(v.shape)
 	size, inner := shape[a], product(shape[a+1:])
-	if shape[a] = len(at); len(at) == 0 {
+	if shape[a] = len(at); len(at) == 0 && v.ints == nil {
 		return nil, fmt.Errorf("it takes nothing of axis %d of the shape %v", a, v.shape)
 	}
 	return l.picked(v, shape, func(i int) int { return (i/inner/len(at)*size+at[i/inner%len(at)])*inner + i%inner })

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"psafe/host/model/network"
 	"psafe/host/read/format/graph"
@@ -19,12 +18,17 @@ func init() { // the functions lead back to the table through run
 		"Add":                add(1),
 		"AveragePool":        pooled(graph.AvgPool, false),
 		"BatchNormalization": (*lowering).batchNormalization,
+		"Cast":               (*lowering).cast,
+		"Clip":               (*lowering).clip,
 		"Concat":             (*lowering).concat,
 		"Constant":           (*lowering).constantNode,
+		"ConstantOfShape":    (*lowering).filled,
 		"Conv":               (*lowering).conv,
 		"Div":                (*lowering).div,
 		"Dropout":            (*lowering).dropout,
 		"Elu":                (*lowering).elu,
+		"Equal":              wholeOnly,
+		"Expand":             (*lowering).expand,
 		"Flatten":            (*lowering).flatten,
 		"Gemm":               (*lowering).gemm,
 		"Gather":             (*lowering).gather,
@@ -33,22 +37,33 @@ func init() { // the functions lead back to the table through run
 		"Identity":           (*lowering).same,
 		"LeakyRelu":          (*lowering).leakyReLU,
 		"MatMul":             (*lowering).matMul,
+		"Max":                bounded((*lowering).atLeast),
 		"MaxPool":            pooled(graph.MaxPool, false),
+		"Mean":               (*lowering).mean,
+		"Min":                bounded((*lowering).atMost),
 		"Mul":                (*lowering).mul,
+		"Neg":                (*lowering).neg,
+		"PRelu":              (*lowering).pReLU,
 		"Pad":                (*lowering).padded,
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
 		"ReduceMean":         reduce(true),
+		"ReduceProd":         wholeOnly,
 		"ReduceSum":          reduce(false),
 		"Reshape":            (*lowering).reshape,
+		"Shape":              (*lowering).shapeOf,
 		"Sigmoid":            activation(network.Activation{Kind: network.Sigmoid}),
 		"Slice":              (*lowering).slice,
 		"Softplus":           activation(network.Activation{Kind: network.Softplus}),
 		"Split":              (*lowering).split,
 		"Squeeze":            (*lowering).squeeze,
+		"Sqrt":               (*lowering).sqrt,
 		"Sub":                add(-1),
+		"Sum":                (*lowering).sumOf,
 		"Tanh":               activation(network.Activation{Kind: network.Tanh}),
+		"Tile":               (*lowering).tile,
 		"Transpose":          (*lowering).transpose,
 		"Unsqueeze":          (*lowering).unsqueeze,
+		"Where":              wholeOnly,
 	}
 }
 
@@ -76,7 +91,7 @@ func (l *lowering) run(n *onnx.Node) error {
 	case n.Domain == "" && (n.Op == "Softmax" || n.Op == "LogSoftmax"):
 		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/files.md, ONNX)")
 	case n.Domain != "" || !known:
-		return fmt.Errorf("psafe does not read this operator; it reads %s: write the network with these", strings.Join(Operators(), ", "))
+		return fmt.Errorf("psafe does not read this operator: write the network with those that psafe supports --onnx-operators lists")
 	}
 	for i, name := range n.Outputs {
 		spare := (n.Op == "Dropout" || n.Op == "MaxPool") && l.uses[name] == 0 // mask, indices
@@ -87,12 +102,35 @@ func (l *lowering) run(n *onnx.Node) error {
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" {
 		return fmt.Errorf("it has no output")
 	}
+	defer l.typed(n)
+	if f := counting[n.Op]; f != nil && l.countable(n) {
+		out, err := f(l, n)
+		return l.give(n, out, err)
+	}
 	return lower(l, n)
 }
 
 // operands takes the tensors of a node, of which optional ones may be nil. Those that no
 // later node takes leave env.
 func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
+	list, err := l.tensors(n, least, most)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range list {
+		switch {
+		case v == nil || v.ints == nil:
+		case v.logic && !takesLogic(n.Op, i):
+			return nil, fmt.Errorf("its input %d is of bool", i)
+		case !v.logic && !takesInts(n.Op, i):
+			return nil, fmt.Errorf("its input %d is of whole numbers", i)
+		}
+	}
+	return list, nil
+}
+
+// tensors is operands, of any type.
+func (l *lowering) tensors(n *onnx.Node, least, most int) ([]*value, error) {
 	if len(n.Inputs) < least || len(n.Inputs) > most {
 		return nil, fmt.Errorf("it has %d inputs instead of %d to %d", len(n.Inputs), least, most)
 	}
@@ -106,7 +144,7 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 		}
 		v, there := l.env[name]
 		if !there {
-			return nil, fmt.Errorf("it takes %.60q, which nothing before it gives", name)
+			return nil, fmt.Errorf("it takes %.60q, which nothing gives", name)
 		}
 		list[i] = v
 	}
@@ -118,23 +156,41 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 			delete(l.env, name)
 		}
 	}
-	for i, v := range list {
-		if v != nil && v.ints != nil && !takesInts(n.Op, i) {
-			return nil, fmt.Errorf("its input %d is of whole numbers", i)
-		}
-	}
 	return list, nil
 }
 
 // takesInts says where a tensor of whole numbers may stand.
 func takesInts(op string, i int) bool {
 	switch op {
-	case "Slice":
-		return i >= 1
-	case "Reshape", "Pad", "Gather", "Split", "Squeeze", "Unsqueeze", "ReduceSum", "ReduceMean":
+	case "Expand", "Flatten", "Gather", "Identity", "Reshape", "Shape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze":
+		return true // they move elements
+	case "Pad", "ReduceSum", "ReduceMean":
 		return i == 1
 	}
-	return op == "Identity"
+	return false
+}
+
+// takesLogic says where a tensor of bool may stand.
+func takesLogic(op string, i int) bool { return op == "Identity" || op == "Dropout" && i == 2 }
+
+// typed notes the element type of what a node gives, which is that of its first input where the
+// operator has no other.
+func (l *lowering) typed(n *onnx.Node) {
+	of := onnx.Float32
+	if len(n.Inputs) > 0 {
+		of = l.types[n.Inputs[0]]
+	}
+	for _, a := range n.Attributes {
+		switch {
+		case n.Op == "Cast" && a.Name == "to":
+			of = onnx.DataType(a.Int)
+		case (n.Op == "Constant" || n.Op == "ConstantOfShape") && a.Tensor != nil:
+			of = a.Tensor.Type
+		}
+	}
+	for _, name := range n.Outputs {
+		l.types[name] = of
+	}
 }
 
 // give is the end of every operator: its output.
@@ -163,7 +219,7 @@ func (l *lowering) fixed(v *value) (*value, error) {
 	if v.name == "" {
 		return nil, fmt.Errorf("a constant of it is made of several: fold them before the export")
 	}
-	l.kept[v.name], l.keptNorm = true, l.keptNorm || l.node.Op == "BatchNormalization"
+	l.kept[v.name], l.keptBy[l.node.Op] = true, true
 	for i, t := range l.result.Tensors {
 		if t.Name == v.name {
 			l.result.Tensors[i].Fixed = true
@@ -191,25 +247,29 @@ func (l *lowering) activate(n *onnx.Node, a network.Activation) error {
 	if err != nil {
 		return err
 	}
-	v := in[0]
+	out, err := l.through(in[0], a)
+	return l.give(n, out, err)
+}
+
+// through is an activation of v.
+func (l *lowering) through(v *value, a network.Activation) (*value, error) {
 	if v.isConst() {
-		return errFold
+		return nil, errFold
 	}
 	if l.views {
-		out, err := l.activated(v, a)
-		return l.give(n, out, err)
+		return l.activated(v, a)
 	}
 	if err := l.current(v); err != nil {
-		return err
+		return nil, err
 	}
 	shape := v.shape
 	if err := l.close(v, a); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := l.count(shape); err != nil {
-		return err
+		return nil, err
 	}
-	return l.give(n, l.identity(shape, 0), nil)
+	return l.identity(shape, 0), nil
 }
 
 func (l *lowering) elu(n *onnx.Node) error {
@@ -234,13 +294,7 @@ func (l *lowering) leakyReLU(n *onnx.Node) error {
 	if err := a.end(); err != nil {
 		return err
 	}
-	slope := network.Activation{Kind: network.LeakyReLU, Slope: alpha}
-	switch alpha {
-	case 0:
-		slope = network.Activation{Kind: network.ReLU}
-	case 1:
-		slope = network.Activation{}
-	}
+	slope := leaky(alpha)
 	if err := slope.Check(); err != nil {
 		return fmt.Errorf("alpha is %v: %w", alpha, err)
 	}

@@ -35,7 +35,7 @@ func TestRefuses(t *testing.T) {
 		name, want string
 		build      func() *onnx.Graph
 	}{
-		{"an unknown operator", `node "Gelu_a" (Gelu): psafe does not read this operator; it reads Add, AveragePool, `, of("Gelu", []int64{1, 3})},
+		{"an unknown operator", `node "Gelu_a" (Gelu): psafe does not read this operator: write the network with those that psafe supports --onnx-operators lists`, of("Gelu", []int64{1, 3})},
 		{"another domain", "(org.my.Relu): psafe does not read", changed(func(g *onnx.Graph) { g.Nodes[1].Domain = "org.my" })},
 		{"Softmax", "export the network without it", of("Softmax", []int64{1, 3})},
 		{"Dropout", "evaluation mode", func() *onnx.Graph {
@@ -70,9 +70,7 @@ func TestRefuses(t *testing.T) {
 		{"a huge axis", "no size along axis 1", changed(func(g *onnx.Graph) { g.Inputs[0].Shape[1].Size = 1 << 40 })},
 		{"a large input", "has more than", changed(func(g *onnx.Graph) { g.Inputs[0].Shape[1].Size = 1 << 30 })},
 		{"two inputs", "the graph has 2 inputs", changed(func(g *onnx.Graph) { g.Inputs = append(g.Inputs, onnx.Value{Name: "y"}) })},
-		{"a missing initialiser", `it takes "gone", which nothing before it gives`, changed(func(g *onnx.Graph) { g.Nodes[0].Inputs[1] = "gone" })},
-		{"a cycle", "which nothing before it gives", changed(func(g *onnx.Graph) { g.Nodes[0].Inputs[0] = g.Nodes[1].Outputs[0] })},
-		{"the wrong order", "which nothing before it gives", changed(func(g *onnx.Graph) { g.Nodes[0], g.Nodes[1] = g.Nodes[1], g.Nodes[0] })},
+		{"a missing initialiser", `it takes "gone", which nothing gives`, changed(func(g *onnx.Graph) { g.Nodes[0].Inputs[1] = "gone" })},
 		{"a name twice", `something else is named "w" too`, changed(func(g *onnx.Graph) { g.Nodes[1].Outputs[0] = "w" })},
 		{"two outputs", "the graph has 2 outputs", changed(func(g *onnx.Graph) { g.Outputs = append(g.Outputs, g.Outputs...) })},
 		{"an output that is not there", `no node gives the output "z"`, changed(func(g *onnx.Graph) { g.Outputs[0].Name = "z" })},
@@ -130,7 +128,6 @@ func TestRefuses(t *testing.T) {
 		{"no kernel", "its kernel is [0 0]", of("MaxPool", []int64{1, 1, 3, 3})},
 		{"a huge stride", "strides has 4611686018427387904", of("MaxPool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 2, 2), Ints("strides", 1<<62, 1))},
 		{"negative pads", "pads has -1", of("AveragePool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 2, 2), Ints("pads", 0, 0, -1, 0))},
-		{"ceil_mode", "with ceil_mode 1", of("MaxPool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 2, 2), Ints("strides", 2, 2), Int("ceil_mode", 1))},
 		{"padding alone", "may lie in the padding altogether", of("MaxPool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 1, 1), Ints("pads", 1, 1, 1, 1))},
 		{"four axes", "one or two axes", of("MaxPool", []int64{1, 1, 2, 2, 2, 2}, Ints("kernel_shape", 1, 1, 1, 1))},
 		{"too many outputs", "it has 65536 numbers: at most 4096 can be logits", func() *onnx.Graph {

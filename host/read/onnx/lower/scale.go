@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -182,11 +183,8 @@ func (l *lowering) note() {
 	}
 	slices.Sort(kept)
 	if len(kept) > 0 {
-		of := "constants of "
-		if l.keptNorm {
-			of += "BatchNormalization, "
-		}
-		l.result.Notes = append(l.result.Notes, of+"Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
+		by := slices.Sorted(maps.Keys(l.keptBy))
+		l.result.Notes = append(l.result.Notes, "constants of "+strings.Join(by, ", ")+" keep the standard deviation 0: "+strings.Join(kept, ", "))
 	}
 }
 

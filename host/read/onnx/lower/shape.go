@@ -165,12 +165,26 @@ func (l *lowering) picked(v *value, shape []int, from func(int) int) (*value, er
 		}
 		return l.viewed(shape, v.from, at), nil
 	}
-	if err := l.spend(int64(len(v.c) + len(v.terms))); err != nil {
+	if v.ints != nil {
+		return l.pickedInts(v, shape, from)
+	}
+	n, err := l.count(shape)
+	if err != nil {
+		return nil, err
+	}
+	terms := 0
+	for i := range n {
+		terms += len(v.row(from(i)))
+		if i%(1<<16) == 0 && int64(terms) > l.mostWork {
+			break
+		}
+	}
+	if err := l.spend(int64(terms)); err != nil {
 		return nil, err
 	}
 	r := &value{shape: shape, base: v.base, name: v.name}
-	r.grow(product(shape), len(v.terms))
-	for i := range product(shape) {
+	r.grow(n, terms)
+	for i := range n {
 		r.take(v, from(i))
 	}
 	return r, nil

@@ -34,9 +34,11 @@ type value struct {
 	// and no c.
 	from int
 	at   []int32
-	// ints are the elements of a constant of whole numbers, which has nothing else.
-	ints []int64
-	name string // of the initialiser, where it is one
+	// ints are the elements of a constant of whole numbers, which has nothing else. logic says
+	// that they are of bool, each 0 or 1.
+	ints  []int64
+	logic bool
+	name  string // of the initialiser, where it is one
 }
 
 // row gives the terms of element i.
@@ -123,6 +125,7 @@ func (l *lowering) constant(t *onnx.Tensor) (*value, error) {
 		if v.ints = t.Ints; v.ints == nil {
 			v.ints = []int64{}
 		}
+		v.logic = t.Type == onnx.Bool
 		if l.random.Names[t.Name] {
 			return nil, fmt.Errorf("whole numbers cannot have standard deviations")
 		}

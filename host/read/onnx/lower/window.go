@@ -12,14 +12,16 @@ import (
 type windows struct {
 	in, kernel, stride, dilation []int
 	pad                          [][2]int // before and after
+	// longer says that ceil_mode added to the padding behind.
+	longer bool
 }
 
 // mostAlong bounds sizes along an axis, lest their sums overflow.
 const mostAlong = 1 << 20
 
 // windowsOf reads the attributes of a node that moves a kernel over an input of shape
-// (N, C, D1, ...). kernel is nil where the attribute kernel_shape says it.
-func windowsOf(at *attributes, shape, kernel []int) (*windows, error) {
+// (N, C, D1, ...). kernel is nil where the attribute kernel_shape says it; ceil is ceil_mode.
+func windowsOf(at *attributes, shape, kernel []int, ceil bool) (*windows, error) {
 	axes := len(shape) - 2
 	w := &windows{in: shape[2:]}
 	var err error
@@ -44,7 +46,6 @@ func windowsOf(at *attributes, shape, kernel []int) (*windows, error) {
 	w.stride, w.dilation = list("strides", axes, 1, 1), list("dilations", axes, 1, 1)
 	pads := list("pads", 2*axes, 0, 0)
 	auto := at.text("auto_pad", "NOTSET")
-	ceil := at.int("ceil_mode", 0)
 	if err == nil {
 		err = at.err
 	}
@@ -61,7 +62,7 @@ func windowsOf(at *attributes, shape, kernel []int) (*windows, error) {
 		if w.in[i] > mostAlong {
 			return nil, fmt.Errorf("its input has the shape %v: an axis may have %d", shape, mostAlong)
 		}
-		if err := w.along(i, pads[i], pads[axes+i], auto, ceil != 0); err != nil {
+		if err := w.along(i, pads[i], pads[axes+i], auto, ceil); err != nil {
 			return nil, err
 		}
 	}
@@ -89,8 +90,15 @@ func (w *windows) along(i, begin, end int, auto string, ceil bool) error {
 	if free < 0 {
 		return fmt.Errorf("a kernel that reaches over %d does not fit into %d", reach, in+begin+end)
 	}
-	if ceil && free%stride != 0 {
-		return fmt.Errorf("with ceil_mode 1 its last window would reach over the padding, which is not read: pad the input instead")
+	if over := free % stride; ceil {
+		last := (free + stride - 1) / stride * stride // where the last window begins
+		if last >= begin+in || over != 0 && auto != "NOTSET" {
+			return fmt.Errorf("with ceil_mode 1 and its padding, programs do not agree on its last window: export it with ceil_mode 0, or with pads in place of auto_pad")
+		}
+		if over != 0 { // it reaches beyond the padding
+			end += stride - over
+			w.longer = true
+		}
 	}
 	w.pad = append(w.pad, [2]int{begin, end})
 	return nil
@@ -152,7 +160,7 @@ func (l *lowering) conv(n *onnx.Node) error {
 	if len(kernel.shape) != len(x.shape) {
 		return fmt.Errorf("its input has the shape %v, its kernel %v", x.shape, kernel.shape)
 	}
-	w, err := windowsOf(at, x.shape, kernel.shape[2:])
+	w, err := windowsOf(at, x.shape, kernel.shape[2:], false)
 	if err == nil {
 		err = at.end()
 	}
@@ -179,12 +187,13 @@ func (l *lowering) conv(n *onnx.Node) error {
 func pooled(kind string, global bool) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
 		at := attributesOf(n)
-		counted := int64(0)
+		counted, ceil := int64(0), int64(0)
 		switch {
 		case global:
 		case kind == graph.AvgPool:
-			counted = at.int("count_include_pad", 0)
+			counted, ceil = at.int("count_include_pad", 0), at.int("ceil_mode", 0)
 		default:
+			ceil = at.int("ceil_mode", 0)
 			at.int("storage_order", 0) // of the second output
 		}
 		in, err := l.operands(n, 1, 1)
@@ -203,12 +212,15 @@ func pooled(kind string, global bool) func(*lowering, *onnx.Node) error {
 		if global {
 			windowed, kernel = attributesOf(&onnx.Node{}), x.shape[2:]
 		}
-		w, err := windowsOf(windowed, x.shape, kernel)
+		w, err := windowsOf(windowed, x.shape, kernel, ceil != 0)
 		if err == nil {
 			err = at.end()
 		}
 		if err != nil {
 			return err
+		}
+		if w.longer && counted != 0 {
+			return fmt.Errorf("with ceil_mode 1 and count_include_pad 1, programs do not agree on the mean of its last window: export it with one of them 0")
 		}
 		layer := w.layer(kind)
 		layer.CountPadding = counted != 0
