@@ -73,7 +73,7 @@ func TestTorchDraws(t *testing.T) {
 // TestTorchPractice: networks of torch as people write them, and a controller that ends in tanh.
 func TestTorchPractice(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir := compare(t, "torch_practice_cases.py", "torch", 73)
+	dir := compare(t, "torch_practice_cases.py", "torch", 80)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -1901,6 +1901,8 @@ class _Graph:
 
     def emit(self, step, kind, feeds, shape, flat=False, unit=None, item=None, **fields):
         """Adds a layer to the file."""
+        if len(fields.get("input_shape", ())) > 1:  # of a list, and what a batch norm makes of one is an image of one place
+            feeds = [_Value(self.emit(step, "flatten", [v], v.shape, True).name, v.shape, True) if v.flat and self.one_place(v.name) else v for v in feeds]
         taken = {entry["name"] for entry in self.layers} | {"input"}
         name = base = "%s" % (step.name or step.op)
         while name in taken:
@@ -2050,7 +2052,8 @@ class _Graph:
             std = std / gain
             return _Value("input", v.shape, True, (mean - shift * std, std))
         if np.ptp(gain, axis=axes).any() or np.ptp(shift, axis=axes).any():
-            raise ValueError("%s: a constant for each place of an image: psafe has one for each channel" % step.place)
+            of, n = self.flatten(step, v), int(np.prod(v.shape))  # psafe has them for each number of a list
+            return _Value(self.norm(step, _Value(of.name, (n,), True), gain.reshape(n), shift.reshape(n)).name, v.shape, True)
         g, s = (a.reshape(a.shape[0], -1)[:, 0] for a in (gain, shift))
         return self.norm(step, v, g, s)
 
@@ -2083,7 +2086,7 @@ class _Graph:
     def biased(self, step, v, c, tensor):
         """A constant that is added to a layer which has no bias yet, as that bias; None where that is another network."""
         unit, feed = self.units.get(len(self.layers) - 1), next((s for s in step.feeds if self.values[s.index] is v), None)
-        if (unit is None or feed is None or v.name != self.layers[-1]["name"] or self.takers[feed.index] != 1 or self.layers[-1]["kind"] == "batch_norm"
+        if (unit is None or feed is None or self.watch.get(self.layers[-1]["name"]) is not feed or self.takers[feed.index] != 1 or self.layers[-1]["kind"] == "batch_norm"
                 or unit.bias is not None or unit.covariance is not None or unit.word["weight"] != "none" and id(tensor) not in self.normal):
             return None
         c = c.reshape(v.shape[0], -1) if c.shape == v.shape else np.zeros((0, 2))
@@ -2256,9 +2259,13 @@ class _Graph:
         if value or min(pads) < 0 or n > 3:
             raise ValueError("%s: pads by %s with %g: psafe has zeros around lists and images%s" % (
                 step.place, tuple(pads), value, "; cut and pad in two calls" if min(pads) < 0 and not value else ""))
-        if pairs[0] != [0, 0] or n == 1:
+        if n == 1:  # an image of one channel
+            made = _Value(v.name, (1,) + out, False)
+            made.base, made.pads = _Value(v.name, (1,) + v.shape, True, v.front), pairs
+            return self.flatten(step, self.padded(step, made))
+        if pairs[0] != [0, 0]:
             v = self.place(step, v, (out[0],) + v.shape[1:], pairs[0][0] + np.arange(v.shape[0]))
-        if n == 1 or not np.any(pairs[1:]):
+        if not np.any(pairs[1:]):
             return v
         made = _Value(v.name, out, False)
         made.base, made.pads = v, pairs[1:]

@@ -174,7 +174,7 @@ for name, forward, want in (
         ("both", lambda s, x: (lambda p: F.conv2d(p, s.k)[:, :2] + p[:, :2, 1:-1, 1:-1])(F.pad(x, (1, 1, 1, 1))), "conv2d conv2d flatten reorder add flatten reorder dense"),
         ("channels", lambda s, x: F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 1, 2), "constant", 0), "reorder conv2d flatten reorder dense"),
         ("corner", lambda s, x: F.pad(x, (1, 0, 0, 1, 0, 1)), "conv2d conv2d flatten reorder dense"),
-        ("list", lambda s, x: F.pad(x.flatten(1)[:, :29], (1, 2)), "reorder dense dense"),
+        ("list", lambda s, x: F.pad(x.flatten(1)[:, :29], (1, 2)), "reorder conv1d flatten dense"),
         ("cat", lambda s, x: torch.cat([x.new_zeros(len(x), 1, 8, 8), x, torch.ones(len(x), 2, 8, 8)], 1), "conv2d flatten reorder dense"),
         ("cat-zeros", lambda s, x: torch.cat([s.circular(x), torch.zeros_like(x)], 1), "reorder conv2d conv2d flatten reorder dense"),
         ("mul-zero", lambda s, x: (lambda h: torch.cat([h, h.mul(0)], 1))(s.circular(x)), "reorder conv2d batch_norm concat flatten reorder dense"),
@@ -189,6 +189,22 @@ saves("pad-line", nn.Sequential(nn.ConstantPad1d(2, 0.0), nn.Conv1d(2, 2, 3), nn
 for words, forward in ((["with 1: psafe has zeros"], lambda x: F.pad(x, (1, 1), value=1.0)), (["cut and pad in two calls"], lambda x: F.pad(x, (-1, 1))),
                        (["differ from place to place"], lambda x: torch.cat([x, torch.rand(len(x), 1, 8, 8)], 1))):
     refuses(words, px.save_torch, net(lambda s, x: s.b(some(forward(x))), **parts), IMAGES)  # noqa: B023
+
+
+# What a batch norm makes of a list is an image of one place to psafe; constants for each place are those of a list.
+lists = nn.Sequential(nn.Linear(4, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Unflatten(1, (3, 2, 2)), nn.Conv2d(3, 2, 2), nn.Flatten())
+saves("list-image", lists, X, "dense batch_norm activation:relu flatten conv2d flatten")
+saves("list-slice", net(lambda s, x: s.b(F.pad(s.n(s.a(x))[:, ::2], (1, 1)).clamp(0, 1)), a=nn.Linear(4, 12), n=lists[1], b=nn.Linear(8, 2)), X,
+      "dense batch_norm reorder conv1d flatten activation:relu batch_norm activation:relu batch_norm dense")
+parts = dict(k=nn.Conv2d(3, 2, 3), c=parameter(2, 6, 6), w=parameter(2, 2, 3, 3), drop=nn.Dropout(0.1))
+for name, forward, n, want in (
+        ("conv", lambda s, x: F.conv2d(torch.relu(s.k(x) + s.c), s.w), 32, "conv2d flatten batch_norm activation:relu flatten conv2d flatten dense"),
+        ("add", lambda s, x: (lambda h: h * s.c + h)(s.k(x)), 72, "conv2d flatten batch_norm flatten add flatten dense"),
+        ("cat", lambda s, x: (lambda h: torch.cat([h * s.c, h], 1))(s.k(x)), 144, "conv2d flatten batch_norm flatten flatten concat dense"),
+        ("pool", lambda s, x: F.max_pool2d(s.k(x) * s.c, 2), 18, "conv2d flatten batch_norm flatten max_pool flatten dense"),
+        ("drop", lambda s, x: F.conv2d(s.drop(s.k(x) * s.c), s.w), 32, "conv2d flatten batch_norm batch_norm flatten conv2d flatten dense")):
+    saves("place-" + name, net(lambda s, x: s.b(forward(s, x).flatten(1)), b=nn.Linear(n, 2), **parts), IMAGES, want,  # noqa: B023
+          px.save_torch_dropout if name == "drop" else px.save_torch)
 
 
 class Shortcut(nn.Module):  # of residual networks for CIFAR, option A: every second pixel, channels of zeros
