@@ -357,7 +357,33 @@ flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in ran
 px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
                 predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))
 
+# Of every kind with an activation at the end, and with the two logits of one, which is the same network.
+p = make(5, 4, 1)
+sigmoid = lambda z: 1 / (1 + np.exp(-z))  # noqa: E731
+f = lambda x: sigmoid(mlp(p, x))  # noqa: E731
+squares, moved = [a ** 2 for a in p], [make(5, 4, 1) for _ in range(3)]
+for end, kw in (("end", {}), ("classes", {"classes": 2})):
+    kw.update(inputs=X, predict=f)
+    words = ["relu", "sigmoid"]
+    px.save_gaussian(path("normal-" + end), [px.dense(*p[:2], *squares[:2], "relu", "out,in", "variance"), px.dense(*p[2:], *squares[2:], "sigmoid", "out,in", "sd")],
+                     spread=[(np.abs(p[0]), np.abs(p[1])), squares[2:]], **kw)
+    px.save_gaussian(path("normal-full-" + end), [px.dense(*p[:2], activation="relu", layout="out,in"),
+                                                  px.dense(*p[2:], activation="sigmoid", layout="out,in", covariance=np.eye(5))], **kw)
+    px.save_gaussian(path("normal-kron-" + end), [px.dense(*p[:2], activation="relu", layout="out,in"), px.dense(
+        *p[2:], activation="sigmoid", layout="out,in", kron={"QA": np.eye(5), "QG": 2 * np.eye(1), "S": np.ones((1, 5))})], **kw)
+    px.save_samples(path("samples-" + end), [p, make(5, 4, 1)], words, "out,in", **kw)
+    px.save_swag(path("swag-" + end), p, squares, moved, words, "out,in", **kw)
+    px.save_dropout(path("dropout-" + end), p, [0, 0.5], words, "out,in", **kw)
+    px.save_dropconnect(path("connect-" + end), p, [0, 0.5], words, "out,in", **kw)
+    for kind in ("normal", "normal-full", "normal-kron", "samples", "swag", "dropout", "connect"):
+        y, last = arrays("%s-%s" % (kind, end))["reference.logits"], header("%s-%s" % (kind, end))["layers"][-1]
+        assert np.allclose(y, f(X) if end == "end" else np.concatenate([0 * f(X), mlp(p, X)], 1), atol=1e-5), (kind, end)
+assert np.isclose(arrays("normal-classes")["reference.spread"][1, 0], squares[2].mean() / 2) and "covariance" not in header("normal-full-end")["layers"][2]
+assert np.array_equal(arrays("swag-classes")["layers.1.weight.deviations"], np.stack([[np.append(0 * a, a, 0).T for a in m] for m in [[n[2]] for n in moved]])[:, 0])
+refuses(["classes=2", "relu", "no class"], px.save_samples, [p], ["relu", "relu"], "out,in", inputs=X, predict=lambda x: np.maximum(mlp(p, x), 0), classes=2)
+
 # SWAG: standard deviations, or means of squares, for variances.
+p = make(5, 4, 3)
 snapshots = [[a + 0.03 * rng.randn(*a.shape) for a in p] for _ in range(20)]
 centre = [np.mean(a, axis=0) for a in zip(*snapshots)]
 for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("like standard deviations", [np.std(a, axis=0) for a in zip(*snapshots)]),

@@ -510,6 +510,33 @@ mixed = nn.Sequential(Bayes(4, 4), nn.ReLU(), nn.Linear(4, 4))
 refuses(["spread of its own"], px.save_laplace, FullLLLaplace(mixed, list(mixed[2].parameters()), mixed[2]), X[:30])
 
 
+# Behind the last layer a tanh, or the two logits of one; x @ W + b with a diagonal.
+ended = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1), nn.Sigmoid())
+for name, kw in (("end", {}), ("classes", {"classes": 2})):
+    px.save_laplace(path("laplace-" + name), FullLLLaplace(ended, list(ended[2].parameters()), ended[2]), X[:30], **kw)
+    assert [e.get("covariance") for e in header("laplace-" + name)["layers"]] == [None, None, "full"] + [None, None] * (name == "end")
+    px.save_laplace(path("laplace-%s-layers" % name), FullLLLaplace(ended, list(ended[2].parameters()), ended[2]), X[:30], layers=list, **kw)
+    px.save_laplace(path("laplace-%s-draws" % name), FullLaplace(ended, list(ended.parameters())), X[:30], samples=5, **kw)
+    px.save_laplace(path("laplace-%s-diag" % name), DiagLaplace(ended, list(ended.parameters())), X[:30], **kw)
+L = FullLLLaplace(ended, list(ended[2].parameters()), ended[2]).posterior_scale
+assert np.allclose(arrays("laplace-classes")["layers.2.covariance.factor"], np.concatenate([np.zeros((5, 5)), L]))
+
+
+class Product(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.b, self.v = nn.Parameter(torch.randn(4, 5)), nn.Parameter(torch.randn(5)), nn.Parameter(torch.randn(5, 2))
+
+    def forward(self, x):
+        return torch.relu(x @ self.w + self.b) @ self.v
+
+
+product = Product()
+px.save_laplace(path("laplace-product"), DiagLaplace(product, [product.w, product.b, product.v]), X[:30])
+own = [arrays("laplace-product")["layers.%s.scale" % n] for n in ("0.weight", "0.bias", "2.weight")]
+assert np.allclose(np.concatenate([own[0].T.ravel(), own[1], own[2].T.ravel()]), torch.linspace(0.01, 0.1, 35))
+
+
 class Variances(DiagLaplace):
     def sample(self, n_samples=100):
         return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale ** 0.5
