@@ -2984,7 +2984,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     said = reference.pop("notes", [])  # of the graph that was found to be this chain
     layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, names)
-    notes += said
+    notes += sorted(set(said), key=said.index)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
     if names is not None and not any(d.named for d in tensors):
