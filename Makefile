@@ -11,7 +11,7 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 .PHONY: test deep night build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper
 
-# What every change must pass: four minutes (docs/measurements.md, Tests). Tests do a tenth of
+# What every change must pass: four minutes (docs/performance.md, Tests). Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make deep, which
 # draws a sample of it by the date, and make night, which does all of it:
 #   TestPaperQuick         all experiments of psafe paper

@@ -13,13 +13,13 @@ import (
 	"psafe/host/read/npy"
 )
 
-// TestWorkedExample holds the numbers of the network that docs/soundness.md works by
+// TestWorkedExample holds the numbers of the network that docs/theory.md works by
 // hand to what psafe certify gives for it.
 func TestWorkedExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program: not with -short")
 	}
-	page, err := os.ReadFile(filepath.Join("docs", "soundness.md"))
+	page, err := os.ReadFile(filepath.Join("docs", "theory.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestWorkedExample(t *testing.T) {
 	says := func(format string, values ...any) {
 		t.Helper()
 		if want := fmt.Sprintf(format, values...); !strings.Contains(text, want) {
-			t.Errorf("docs/soundness.md does not say %q", want)
+			t.Errorf("docs/theory.md does not say %q", want)
 		}
 	}
 

@@ -134,7 +134,7 @@ func prose(text string) map[int]string {
 // TestActivationWords: every page that lists activations, and the Python file that writes them,
 // has the word of each.
 func TestActivationWords(t *testing.T) {
-	for _, path := range []string{"docs/cli.md", "docs/formats.md", "docs/export.md", "python/psafe_export.py"} {
+	for _, path := range []string{"docs/reference.md", "docs/files.md", "python/psafe_export.py"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

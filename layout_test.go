@@ -2,11 +2,14 @@ package psafe_test
 
 import (
 	"encoding/json"
-	"os"
+	"flag"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/host/lab/testkit/pagetest"
 )
 
 // mayImport is the architecture (docs/architecture.md): which packages of this
@@ -175,36 +178,37 @@ var mayImport = map[string][]string{
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",
 	},
-	"psafe/internal/child":     {"psafe/internal/fault"},
-	"psafe/internal/fault":     {},
-	"psafe/internal/fpcontrol": {},
-	"psafe/internal/infile":    {},
-	"psafe/internal/nearest":   {},
-	"psafe/internal/outfile":   {"psafe/internal/infile"},
-	"psafe/internal/testscale": {},
-	"psafe/internal/vector":    {},
-	"psafe/internal/mutants":   {},
-	"psafe/internal/gpucode":   {"psafe/kernels"},
-	"psafe/internal/release":   {},
-	"psafe/python":             {},
-	"psafe/testdata":           {},
-	"psafe/testdata/gen":       {"psafe/"},
+	"psafe/internal/child":            {"psafe/internal/fault"},
+	"psafe/internal/fault":            {},
+	"psafe/internal/fpcontrol":        {},
+	"psafe/internal/infile":           {},
+	"psafe/internal/nearest":          {},
+	"psafe/internal/outfile":          {"psafe/internal/infile"},
+	"psafe/host/lab/testkit/pagetest": {},
+	"psafe/internal/testscale":        {},
+	"psafe/internal/vector":           {},
+	"psafe/internal/mutants":          {},
+	"psafe/internal/gpucode":          {"psafe/kernels"},
+	"psafe/internal/release":          {},
+	"psafe/python":                    {},
+	"psafe/testdata":                  {},
+	"psafe/testdata/gen":              {"psafe/"},
 }
 
-// TestImports holds every package to mayImport, and unsafe to the OpenCL binding.
+var update = flag.Bool("update", false, "write the list of packages in docs/architecture.md")
+
+// TestImports holds every package to mayImport, unsafe to the OpenCL binding, and the list of packages in
+// docs/architecture.md to their doc comments.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	page, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var packages strings.Builder
 	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
 		var pkg struct {
-			ImportPath string
-			Imports    []string
+			ImportPath, Doc string
+			Imports         []string
 		}
 		if err := dec.Decode(&pkg); err != nil {
 			t.Fatal(err)
@@ -212,12 +216,10 @@ func TestImports(t *testing.T) {
 		if pkg.ImportPath == "psafe" {
 			continue // this test
 		}
-		if row := "| `" + strings.TrimPrefix(pkg.ImportPath, "psafe/") + "` |"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/architecture.md has no row %q: say what lives there", row)
-		}
+		packages.WriteString(pagetest.Item("`" + strings.TrimPrefix(pkg.ImportPath, "psafe/") + "` " + purpose(pkg.Doc)))
 		allowed, known := mayImport[pkg.ImportPath]
 		if !known {
-			t.Errorf("package %s is in no row of the architecture: add it to mayImport and docs/architecture.md", pkg.ImportPath)
+			t.Errorf("package %s is in no row of the architecture: add it to mayImport", pkg.ImportPath)
 		}
 		for _, imp := range pkg.Imports {
 			if imp == "unsafe" && pkg.ImportPath != "psafe/gpu/cl" {
@@ -233,6 +235,19 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
+	pagetest.Part(t, "docs/architecture.md", "packages", packages.String(), *update)
+}
+
+var (
+	aside = regexp.MustCompile(`\s*\((?:[^()]|\([^()]*\))*\)`)
+	named = regexp.MustCompile(`^(Package \w+|Command psafe|\w+) `)
+)
+
+// purpose is the first clause of a package's doc comment, without the package's name and asides.
+func purpose(doc string) string {
+	doc = named.ReplaceAllString(aside.ReplaceAllString(doc, ""), "")
+	doc = strings.Split(doc, ". ")[0]
+	return strings.TrimRight(doc[:strings.IndexAny(doc+":", ":;")], ".")
 }
 
 // standard says whether an import path is of the standard library: its first

@@ -35,7 +35,7 @@ var rules = []rule{
 		regexp.MustCompile(`\bos\.(Open|ReadFile)\(`),
 		// What runs no user's file: /proc, the linker's list of libraries, the program's own
 		// file, tools of the project.
-		[]string{"internal/infile/", "host/job/certify/peak.go", "gpu/cl/open_linux.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/"}},
+		[]string{"internal/infile/", "host/lab/testkit/pagetest/", "host/job/certify/peak.go", "gpu/cl/open_linux.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/"}},
 	{"a goroutine whose panic Go ends the program by: internal/fault starts those (Go), or gives what others start (Caught)",
 		regexp.MustCompile(`(?m)(^|[{;])\s*go (func\b|[\w.]+\()|\b\w+\.Go\(func\b|\.Go\([a-z]\w*(\.\w+)*\)|AfterFunc\([^,]+, (func\b|[a-eg-z])`),
 		[]string{"internal/fault/", "internal/mutants/"}},

@@ -13,7 +13,7 @@ import (
 
 // The benchmarks measure one core: they call the operations on a device with one
 // worker, whose loops run on the benchmark's own goroutine. Only
-// BenchmarkLBP2x128 uses all cores. docs/measurements.md holds the numbers.
+// BenchmarkLBP2x128 uses all cores.
 
 // oneCore is the device of T with one worker.
 func oneCore[T bound.Real]() *Device[T] {
@@ -64,7 +64,7 @@ func benchAffine[T bound.Real](b *testing.B) {
 			a := newBenchAffine[T](rand.New(rand.NewPCG(1, 2)), nonNeg)
 			b.SetBytes(int64(2 * benchIn * benchOut * d.precision.Bytes()))
 			for b.Loop() {
-				if err := d.Affine(a); err != nil {
+				if err := d.Do(a); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -147,7 +147,7 @@ func benchBackSubstitute[T bound.Real](b *testing.B) {
 				a.S.Hi = random[T](r, in*rows, 0, 0)
 			}
 			for b.Loop() {
-				if err := d.BackSubstitute(a); err != nil {
+				if err := d.Do(a); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -194,7 +194,7 @@ func benchGatherSum[T bound.Real](b *testing.B) {
 	}
 	b.SetBytes(int64((len(tap) + conv.Inputs()) * rows * d.precision.Bytes()))
 	for b.Loop() {
-		check(b, d.GatherSum(a))
+		check(b, d.Do(a))
 	}
 }
 
@@ -210,7 +210,7 @@ func benchDrawBox[T bound.Real](b *testing.B) {
 	}
 	b.SetBytes(int64(2 * n * boxes * d.precision.Bytes()))
 	for b.Loop() {
-		if err := d.DrawBox(a); err != nil {
+		if err := d.Do(a); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -235,7 +235,7 @@ func benchMergeRows[T bound.Real](b *testing.B) {
 		Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}, In: in, Out: out, Rows: rows,
 	}
 	for b.Loop() {
-		if err := d.MergeRows(a); err != nil {
+		if err := d.Do(a); err != nil {
 			b.Fatal(err)
 		}
 	}

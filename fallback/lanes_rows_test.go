@@ -30,8 +30,8 @@ func testLanesConcretize[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		want := a
 		a.Bound, want.Bound = &array[T]{make([]T, 3*rows)}, &array[T]{make([]T, 3*rows)}
-		check(t, lanes.Concretize(a))
-		check(t, plain.Concretize(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d inputs, %d rows: Bound", seed, in, rows), a.Bound, want.Bound)
 	}
 }
@@ -53,8 +53,8 @@ func testLanesRelaxRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		for _, b := range []*bound.RelaxRows{&a, &want} {
 			b.A, b.C = &array[T]{make([]T, 3*n*b.Rows())}, &array[T]{make([]T, 3*b.Rows())}
 		}
-		check(t, lanes.RelaxRows(a))
-		check(t, plain.RelaxRows(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		what := fmt.Sprintf("seed %d, %d neurons, %d columns: ", seed, n, cols)
 		sameBits[T](t, what+"A", a.A, want.A)
 		sameBits[T](t, what+"C", a.C, want.C)
@@ -82,8 +82,8 @@ func testLanesNoiseRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		for _, b := range []*bound.NoiseRows{&a, &want} {
 			b.Mean, b.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
 		}
-		check(t, lanes.NoiseRows(a))
-		check(t, plain.NoiseRows(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		what := fmt.Sprintf("seed %d, %d inputs, %d rows: ", seed, in, rows)
 		sameBits[T](t, what+"Mean", a.Mean, want.Mean)
 		sameBits[T](t, what+"Var", a.Var, want.Var)
@@ -119,8 +119,8 @@ func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		want := a
 		a.Var, want.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
-		check(t, lanes.SharedVar(a))
-		check(t, plain.SharedVar(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d positions, %d taps, %d channels, %d rows: Var", seed, positions, taps, channels, rows), a.Var, want.Var)
 	}
 }
@@ -134,8 +134,8 @@ func testLanesMergeRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		a := drawMergeRows[T](newCorners(seed), seed)
 		want := a
 		want.W, want.B = outInterval[T](a.W.Lo.Len()), outInterval[T](a.B.Lo.Len())
-		check(t, lanes.MergeRows(a))
-		check(t, plain.MergeRows(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		what := fmt.Sprintf("seed %d, %d rows of %d: ", seed, a.Rows, a.Out)
 		sameBits[T](t, what+"W.Lo", a.W.Lo, want.W.Lo)
 		sameBits[T](t, what+"W.Hi", a.W.Hi, want.W.Hi)
@@ -174,8 +174,8 @@ func testLanesGatherSum[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		want := a
 		old := draw[T](c, items*places*rows)
 		a.Out, want.Out = &array[T]{slices.Clone(old)}, &array[T]{old}
-		check(t, lanes.GatherSum(a))
-		check(t, plain.GatherSum(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d rows: Out", seed, rows), a.Out, want.Out)
 	}
 }

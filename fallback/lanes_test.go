@@ -149,8 +149,8 @@ func compareAffine[T bound.Real](t *testing.T, what string, lanes, plain *Device
 	want := a
 	a.Pre, a.Mag = outInterval[T](n), &array[T]{make([]T, n)}
 	want.Pre, want.Mag = outInterval[T](n), &array[T]{make([]T, n)}
-	check(t, lanes.Affine(a))
-	check(t, plain.Affine(want))
+	check(t, lanes.Do(a))
+	check(t, plain.Do(want))
 	sameBits[T](t, what+"Pre.Lo", a.Pre.Lo, want.Pre.Lo)
 	sameBits[T](t, what+"Pre.Hi", a.Pre.Hi, want.Pre.Hi)
 	sameBits[T](t, what+"Mag", a.Mag, want.Mag)
@@ -216,8 +216,8 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]
 				b.S.Hi = nil
 			}
 		}
-		check(t, lanes.BackSubstitute(a))
-		check(t, plain.BackSubstitute(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		what := fmt.Sprintf("seed %d, %d inputs, %d outputs, %d rows: ", seed, in, out, rows)
 		sameBits[T](t, what+"S.Lo", a.S.Lo, want.S.Lo)
 		if a.S.Hi != nil {
@@ -244,8 +244,8 @@ func testLanesDrawBox[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		want := a
 		a.Box, want.Box = outInterval[T](boxes*n), outInterval[T](boxes*n)
-		check(t, lanes.DrawBox(a))
-		check(t, plain.DrawBox(want))
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
 		what := fmt.Sprintf("seed %d: ", seed)
 		sameBits[T](t, what+"Box.Lo", a.Box.Lo, want.Box.Lo)
 		sameBits[T](t, what+"Box.Hi", a.Box.Hi, want.Box.Hi)

@@ -19,7 +19,7 @@ func testMergeRowsAsDefined[T bound.Real](t *testing.T) {
 	for seed := range uint64(300) {
 		c := newCorners(seed)
 		a := drawMergeRows[T](c, seed)
-		check(t, d.MergeRows(a))
+		check(t, d.Do(a))
 		wLo, wHi := a.W.Lo.(*array[T]).v, a.W.Hi.(*array[T]).v
 		bLo, bHi := a.B.Lo.(*array[T]).v, a.B.Hi.(*array[T]).v
 		for i := range a.Items * a.Rows * (a.In + 1) {

@@ -39,7 +39,7 @@ func TestOperationsLook(t *testing.T) {
 		w, b := fill(n*n), fill(n)
 		a := bound.BackSubstitute{P: 1, PerBox: 1, In: n, Out: n, R: rows, S: bound.Interval{Lo: fill(n * rows)}, C: fill(rows), A: fill(n * rows), CIn: fill(rows),
 			W: bound.Interval{Lo: w, Hi: w}, B: bound.Interval{Lo: b, Hi: b}}
-		err := on.BackSubstitute(a)
+		err := on.Do(a)
 		return a.S.Lo.(*array[float64]).v, err
 	}
 	want, err := substitute(d)

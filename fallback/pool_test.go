@@ -13,7 +13,7 @@ import (
 
 // TestPoolBehindActivation: the lines of an activation on a pool's V and Above, put upon the pool's
 // lines, enclose the activation of the greatest member by its star, for members in their intervals
-// that keep to their leads: (42) of docs/soundness.md.
+// that keep to their leads: (42) of docs/theory.md.
 func TestPoolBehindActivation(t *testing.T) {
 	const window = 3
 	dev := fallback.New(bound.Float64)
@@ -87,18 +87,18 @@ func poolLines(t *testing.T, dev bound.Device, act network.Activation, lo, hi, l
 		places[i] = float64(i)
 	}
 	star := bound.PoolStar{Slot: out(), Unit: out(), Pre: bound.Interval{Lo: in(lo...), Hi: in(hi...)}, Members: in(places...), P: 1, N: n, U: 1, Window: n}
-	check(dev.PoolStar(star))
+	check(dev.Do(star))
 	lines := bound.PoolLines{
 		Lower: line(), Upper: line(), Err: out(), V: interval(), Above: interval(), Star: interval(), MagOut: out(),
 		Pre: star.Pre, Mag: in(make([]float64, n)...), Members: star.Members, Slot: star.Slot, Lead: in(lead...), P: 1, N: n, U: 1, Window: n,
 	}
-	check(dev.PoolLines(lines))
+	check(dev.Do(lines))
 	below, _ := act.Kinked()
 	relax := bound.Relax{
 		Lo: line(), Hi: line(), Err: out(), Pre: lines.Star, Upper: lines.Above, Mag: lines.MagOut, N: 1,
 		Activation: bound.Activation{Kind: act.Kind, SlopeLo: below, SlopeHi: below},
 	}
-	check(dev.Relax(relax))
+	check(dev.Do(relax))
 	return pooled{
 		int(number(star.Slot)), number(lines.Upper.A), number(lines.Upper.B),
 		number(relax.Lo.A), number(relax.Lo.B), number(relax.Hi.A), number(relax.Hi.B),

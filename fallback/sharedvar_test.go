@@ -32,11 +32,11 @@ func TestSharedVarIsNotIndependent(t *testing.T) {
 		z, rowsA := array(ones...), array(a...)
 		g, variance := bound.Interval{Lo: array(0, 0), Hi: array(0, 0)}, array(0, 0)
 		unused := array(0, 0)
-		if err := d.BackSubstitute(bound.BackSubstitute{S: g, C: unused, A: rowsA, CIn: array(0, 0), W: bound.Interval{Lo: z, Hi: z},
+		if err := d.Do(bound.BackSubstitute{S: g, C: unused, A: rowsA, CIn: array(0, 0), W: bound.Interval{Lo: z, Hi: z},
 			B: bound.Interval{Lo: zeros, Hi: zeros}, PerBox: 1, P: 1, R: rows, In: 1, Out: positions}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SharedVar(bound.SharedVar{Var: variance, G: g, A: rowsA, V: array(0.25), VB: array(0), MaxSq: array(1), P: 1, R: rows, Cols: rows,
+		if err := d.Do(bound.SharedVar{Var: variance, G: g, A: rowsA, V: array(0.25), VB: array(0), MaxSq: array(1), P: 1, R: rows, Cols: rows,
 			In: 1, Inputs: 1, Positions: positions, K: 1, Channels: 1, Round: p.SharedRounding(positions, 1, 1)}); err != nil {
 			t.Fatal(err)
 		}

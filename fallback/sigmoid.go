@@ -53,8 +53,8 @@ const sigmoidErr = 16
 // 2^-k exp(-r). r is wrong by at most 2u (k ln2Hi is exact, and so is its
 // difference to y but for one rounding of a number below 0.36; k ln2Lo is rounded
 // once and subtracted once, and k times what ln2Hi + ln2Lo lack of ln 2 is below
-// u/50). Taylor's remainder is below 0.347^8/8! < 6e-9 (float32) or
-// 0.347^14/14! < 5e-18 (float64), under u/8; Horner's rule for |r| < 0.347 errs by
+// u/50). Taylor's remainder is below e^0.347 0.347^8/8! < 7.4e-9 (float32) or
+// e^0.347 0.347^14/14! < 6e-18 (float64), under u/8; Horner's rule for |r| < 0.347 errs by
 // less than 3u relative to a result in [0.70, 1.42]. So e = exp(-y) has relative
 // error < 7u, which moves 1/(1+e) by less than 7u e/(1+e)^2 < 2u. 1+e is rounded
 // (u), its reciprocal by Newton's iteration is within 3u relative: the last step

@@ -123,7 +123,7 @@ func benchAffine(b *testing.B, batch bound.Batch, unit string, units float64) {
 			Z: interval(b, dev, batch.Inputs*in, true), NonNeg: true,
 			Push: push, MagRound: mag, Batch: batch, In: in, Out: out,
 		}
-		bench(b, dev, units, unit, func() error { return dev.Affine(a) })
+		bench(b, dev, units, unit, func() error { return dev.Do(a) })
 	})
 }
 
@@ -151,7 +151,7 @@ func BenchmarkBackSubstitute(b *testing.B) {
 					W: interval(b, dev, in*out, false), B: interval(b, dev, out, false),
 					PerBox: items, P: items, R: rows, In: in, Out: out,
 				}
-				bench(b, dev, 2*items*float64(rows*in*out), "GFLOP/s", func() error { return dev.BackSubstitute(a) })
+				bench(b, dev, 2*items*float64(rows*in*out), "GFLOP/s", func() error { return dev.Do(a) })
 			})
 		})
 	}

@@ -115,7 +115,7 @@ var cornerOperations = map[string]func(c *cornerCase) ([]seen, error){
 		if d, ok := c.dev.(*Device); ok && tiled && d.shape.Lanes == 1 && c.err == nil {
 			c.err = d.affine("affinetiles", a)
 		} else if c.err == nil {
-			c.err = c.dev.Affine(a)
+			c.err = c.dev.Do(a)
 		}
 		return c.outputs(a.Pre.Lo, a.Pre.Hi, a.Mag)
 	},
@@ -135,7 +135,7 @@ var cornerOperations = map[string]func(c *cornerCase) ([]seen, error){
 		if d, ok := c.dev.(*Device); ok && tiled && d.shape.Lanes == 1 && c.err == nil {
 			c.err = d.backSubstitute("backtiles", a)
 		} else if c.err == nil {
-			c.err = c.dev.BackSubstitute(a)
+			c.err = c.dev.Do(a)
 		}
 		return c.outputs(outputs...)
 	},
@@ -165,7 +165,7 @@ var cornerOperations = map[string]func(c *cornerCase) ([]seen, error){
 		}
 		a.Round = c.upload(round)
 		if c.err == nil {
-			c.err = c.dev.MergeRows(a)
+			c.err = c.dev.Do(a)
 		}
 		return c.outputs(a.W.Lo, a.W.Hi, a.B.Lo, a.B.Hi)
 	},
@@ -180,7 +180,7 @@ var cornerOperations = map[string]func(c *cornerCase) ([]seen, error){
 		a.Lo, a.Hi = bound.Line{A: c.any(n, true), B: c.any(n, true)}, bound.Line{A: c.any(n, true), B: c.any(n, true)}
 		a.Err, a.Mag = c.any(n, true), c.any(n, true)
 		if c.err == nil {
-			c.err = c.dev.RelaxRows(a)
+			c.err = c.dev.Do(a)
 		}
 		return c.outputs(a.A, a.C)
 	},
@@ -190,7 +190,7 @@ var cornerOperations = map[string]func(c *cornerCase) ([]seen, error){
 		a.Bound, a.C = c.out(a.P*a.R), c.any(a.P*a.R, true)
 		a.S, a.X = c.pairs(a.P*a.In*a.R, true, false), c.pairs(a.Inputs*a.In, true, a.NonNeg)
 		if c.err == nil {
-			c.err = c.dev.Concretize(a)
+			c.err = c.dev.Do(a)
 		}
 		return c.outputs(a.Bound)
 	},

@@ -9,7 +9,7 @@ import (
 	"psafe/kernels"
 )
 
-// kernel is a compiled kernel and what the manifest says of it.
+// kernel is a compiled kernel and what its source says of it.
 type kernel struct {
 	kernels.Kernel
 	compiled *cl.Kernel
@@ -17,7 +17,7 @@ type kernel struct {
 
 // local is the number of work-items of the kernel's work-groups.
 func (d *Device) local(k kernels.Kernel) int {
-	if k.Tiled() {
+	if k.Tiled {
 		return kernels.Group
 	}
 	return d.shape.Local
@@ -64,7 +64,7 @@ const (
 )
 
 // launch enqueues a kernel over tasks 0 .. tasks-1, which are work-items or, in tiled
-// kernels, work-groups, with the arguments of its manifest. Mistakes in number or kind of arguments panic.
+// kernels, work-groups, with the arguments of its source. Mistakes in number or kind of arguments panic.
 func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	if d.lost != nil {
 		return d.lost
@@ -104,7 +104,7 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	}
 	local := d.local(k.Kernel)
 	global := up(tasks, local) * local
-	if k.Tiled() {
+	if k.Tiled {
 		global = tasks * local
 	}
 	event, err := d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil)
@@ -122,7 +122,7 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	return nil
 }
 
-// argument converts a Go value to what the manifest says argument i is.
+// argument converts a Go value to what the source says argument i is.
 func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 	bad := func() any {
 		panic(fmt.Sprintf("gpu: kernel %s: argument %s is %q, got %T %v", k.Name, k.Args[i].Name, k.Args[i].Type, v, v))

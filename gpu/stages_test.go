@@ -36,7 +36,7 @@ func TestStages(t *testing.T) {
 		onCPUs := kernels.Shape{Lanes: 16}.Kernels()
 		for _, k := range onGPUs.Kernels() {
 			one := slices.ContainsFunc(onCPUs, func(c kernels.Kernel) bool { return c.Name == k.Name })
-			if of := known[k.Name]; !one && !k.Tiled() && (of.Launches == 0 || of.Bytes == 0 || of.Flops == 0) {
+			if of := known[k.Name]; !one && !k.Tiled && (of.Launches == 0 || of.Bytes == 0 || of.Flops == 0) {
 				t.Errorf("the profile says of %s: %+v", k.Name, of)
 			}
 		}

@@ -102,7 +102,7 @@ func affineTiles(dev bound.Device, s tileShape, nonNeg bool, open int) ([]seen, 
 	a.W, a.B = c.interval(a.Boxes()*a.In*a.Out, false, 0), c.interval(a.Boxes()*a.Out, false, 0)
 	a.Z = c.interval(a.Inputs*a.In, nonNeg, open)
 	if d, ok := dev.(*Device); !ok {
-		c.err = dev.Affine(a)
+		c.err = dev.Do(a)
 	} else if c.err == nil {
 		c.err = d.affine("affinetiles", a)
 	}
@@ -131,7 +131,7 @@ func backTiles(dev bound.Device, s tileShape, rows int, wantHi bool) ([]seen, er
 	a.CIn = c.array(a.P*a.R, c.number)
 	a.W, a.B = c.interval(boxes*a.In*a.Out, false, 0), c.interval(boxes*a.Out, false, 0)
 	if d, ok := dev.(*Device); !ok {
-		c.err = dev.BackSubstitute(a)
+		c.err = dev.Do(a)
 	} else if c.err == nil {
 		c.err = d.backSubstitute("backtiles", a)
 	}

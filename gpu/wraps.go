@@ -33,17 +33,17 @@ func halfAdded(operations []string, all []kernels.Kernel, wrapped map[string]boo
 	for _, k := range all {
 		known[k.Name] = true
 		if !wrapped[k.Name] {
-			return fmt.Sprintf("nothing launches kernel %s of the manifest: add gpu/%s.go with wraps(%q)", k.Name, k.File, k.Name)
+			return fmt.Sprintf("nothing launches kernel %s: add gpu/%s.go with wraps(%q)", k.Name, k.File, k.Name)
 		}
 	}
 	for name := range wrapped {
 		if !known[name] {
-			return fmt.Sprintf("kernel %s is launched and not in the manifest: add it to kernels/manifest.go", name)
+			return fmt.Sprintf("kernel %s is launched and in no source: add it to kernels", name)
 		}
 	}
 	for _, op := range operations {
 		if !slices.ContainsFunc(all, func(k kernels.Kernel) bool { return k.Name == op && k.File == op }) {
-			return fmt.Sprintf("operation %s has no kernel: add kernels/%s.cl and a row in kernels/manifest.go", op, op)
+			return fmt.Sprintf("operation %s has no kernel: add kernels/%s.cl", op, op)
 		}
 	}
 	return ""

@@ -1,4 +1,4 @@
-/* affine: interval pre-activations of a dense layer (bound.Affine, docs/soundness.md (2)).
+/* affine: interval pre-activations of a dense layer (bound.Affine, docs/theory.md (2)).
 
    Purpose. For item p with weight box b = p / perBox and input x = p % inputs:
      preLo[p][i] = down(sum_j min of the products w[b][j][i] z[x][j] + bLo[b][i] - push)

@@ -1,5 +1,5 @@
 /* backsubstitute: rows over a layer's pre-activations to rows over its inputs
-   (bound.BackSubstitute, docs/soundness.md (3)).
+   (bound.BackSubstitute, docs/theory.md (3)).
 
    Purpose. For item p with weight box b = p / perBox, row r, input j:
      sLo[p][j][r] = sum_i (a[p][i][r] >= 0 ? a wLo[b][j][i] : a wHi[b][j][i])

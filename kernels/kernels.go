@@ -1,7 +1,7 @@
 // Package kernels holds the OpenCL source of every operation of bound.Device,
 // one file per operation with the operation's name, two more for the forms of
-// affine and backsubstitute with tiles in local memory, and what the source cannot
-// say by itself: the build options and the list of each kernel's arguments.
+// affine and backsubstitute with tiles in local memory, what the sources say of each
+// kernel's arguments, and what they cannot say: the build options.
 //
 // The Go loops of package fallback are the definition; a kernel has the same bits
 // (NaN payloads apart). round.cl, put before all others, is the only place where
@@ -131,13 +131,14 @@ const (
 type Kernel struct {
 	Name, File string
 	Args       []Arg
+	// Tiled says that a task of the kernel is a work-group of Group work-items that share local
+	// memory, TILED_KERNEL in the sources, and not a work-item.
+	Tiled bool
 }
 
-// tiled are the kernels whose work-groups share local memory, TILED_KERNEL in the
-// sources, and staged those of which one leaves parts of sums that another adds up. Only programs of
-// one lane have them; only those of vectors have streaming ones, whose sums wait in a cache.
+// staged are the kernels of which one leaves parts of sums that another adds up. Only programs of
+// one lane have them and tiled ones; only those of vectors have streaming ones, whose sums wait in a cache.
 var (
-	tiled  = map[string]bool{"affinetiles": true, "backtiles": true}
 	staged = map[string]bool{
 		"affineblocks": true, "affinesums": true, "mergeblocks": true, "mergesums": true, "relaxblocks": true, "relaxsums": true,
 		"splitblocks": true, "backblocks": true, "backsums": true, "concretizeblocks": true, "concretizesums": true,
@@ -148,15 +149,11 @@ var (
 	streaming = map[string]bool{"affinewide": true}
 )
 
-// Tiled says that a task of the kernel is a work-group of Group work-items, and not
-// a work-item.
-func (k Kernel) Tiled() bool { return tiled[k.Name] }
-
 // Kernels lists the kernels that a program of the shape has.
 func (s Shape) Kernels() []Kernel {
 	var list []Kernel
 	for _, k := range All {
-		if gpu := s.Lanes == 1; gpu && !streaming[k.Name] || !gpu && !tiled[k.Name] && !staged[k.Name] {
+		if gpu := s.Lanes == 1; gpu && !streaming[k.Name] || !gpu && !k.Tiled && !staged[k.Name] {
 			list = append(list, k)
 		}
 	}

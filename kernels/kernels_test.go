@@ -9,11 +9,6 @@ import (
 	"psafe/host/model/network"
 )
 
-var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-
-// code is a source without comments.
-func code(name string) string { return comment.ReplaceAllString(Sources()[name], " ") }
-
 // TestFiles: every file says what it is and is short.
 func TestFiles(t *testing.T) {
 	for name, text := range Sources() {
@@ -26,23 +21,29 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestHalfAdded: a file, a place in the order or a kernel alone is named.
+// TestHalfAdded: a file or a place in the order alone is named, and a kernel that cannot be launched.
 func TestHalfAdded(t *testing.T) {
 	files, order := []string{"round.cl", "affine.cl"}, []string{"round", "affine"}
-	all := []Kernel{{"affine", "affine", affineArgs}}
 	for _, c := range []struct {
 		files, order []string
-		all          []Kernel
 		want         string
 	}{
-		{files, order, all, ""},
-		{append(files, "swap.cl"), order, all, "kernels/swap.cl has no place"},
-		{files, append(order, "swap"), all, "add kernels/swap.cl"},
-		{files, order, append(all, Kernel{"swap", "swap", affineArgs}), "kernel swap of the manifest has no file: add kernels/swap.cl"},
-		{files, order, append(all, Kernel{"swap", "affine", nil}), "kernel swap has no arguments"},
+		{files, order, ""},
+		{append(files, "swap.cl"), order, "kernels/swap.cl has no place"},
+		{files, append(order, "swap"), "add kernels/swap.cl"},
 	} {
-		if got := halfAdded(c.files, c.order, c.all); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := misplaced(c.files, c.order); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"KERNEL void swap(__global real *out, const int n) {":                                "kernel swap takes (__global real *out, const int n), and a launch ends with",
+		"KERNEL void swap(__global float *out, " + launch + ") {":                            `kernel swap takes "__global float *out", of a type that no launch passes`,
+		"/* KERNEL void swap() */ TILED_KERNEL void other(const int a,\n  " + launch + ") {": "",
+	} {
+		list, err := read("swap", code(text), nil)
+		if want == "" && (err != nil || len(list) != 1 || fmt.Sprint(list[0]) != "{other swap [{a const int}] true}") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %v, want %q", text, list, err, want)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func TestHalfAdded(t *testing.T) {
 // TestContractionOff: each file forbids contraction by itself.
 func TestContractionOff(t *testing.T) {
 	for name := range Sources() {
-		text := code(name)
+		text := code(Sources()[name])
 		pragma := strings.Index(text, "#pragma OPENCL FP_CONTRACT OFF")
 		first := regexp.MustCompile(`\b(KERNEL|INLINE)\b[^\n]*\(`).FindStringIndex(text)
 		if strings.Contains(text, "FP_CONTRACT ON") || pragma < 0 || first != nil && first[0] < pragma {
@@ -66,7 +67,7 @@ func TestForbiddenWords(t *testing.T) {
 		`cl_(nv|amd|intel|arm|qcom)_|asm\b|\bgeneric\b|work_group_(all|any|reduce|scan|broadcast)|\b(exp|log|tanh|pow|sqrt|rsqrt|native|erf)\(|` +
 		`/ *R\(|fp64 *: *require`)
 	for name := range Sources() {
-		for i, line := range strings.Split(code(name), "\n") {
+		for i, line := range strings.Split(code(Sources()[name]), "\n") {
 			if w := words.FindString(line); w != "" {
 				t.Errorf("%s.cl has the forbidden %q: %s (code line %d)", name, w, strings.TrimSpace(line), i+1)
 			}
@@ -80,55 +81,35 @@ func TestForbiddenWords(t *testing.T) {
 	}
 }
 
-// launch are the last three arguments of every kernel.
-var launch = []Arg{{"tasks", Uint}, {"receipts", "__global uint *"}, {"receipt", Uint}}
-
-// TestManifest: All is what the sources say, kernel by kernel and argument by
-// argument, and no kernel is missing.
+// TestManifest: every KERNEL of the sources is in the list, with its arguments.
 func TestManifest(t *testing.T) {
-	kernel := regexp.MustCompile(`(?s)\b(|TILED_)KERNEL void (\w+)\((.*?)\)\s*\{`)
-	affine := regexp.MustCompile(`(?s)#define AFFINE_ARGS(.*?)\n\n`)
-	back := regexp.MustCompile(`(?s)#define BACK_ARGS(.*?)\n\n`)
-	expand := func(text, name, file string, define *regexp.Regexp) string {
-		if m := define.FindStringSubmatch(code(file)); m != nil {
-			return strings.ReplaceAll(text, name, strings.ReplaceAll(m[1], "\\", " "))
-		}
-		return text
+	kernels := 0
+	for name := range Sources() {
+		kernels += strings.Count(code(Sources()[name]), "KERNEL void ")
 	}
-	source := map[string]string{}
-	for _, name := range order {
-		text := expand(expand(code(name), "AFFINE_ARGS", "affine", affine), "BACK_ARGS", "backsubstitute", back)
-		for _, m := range kernel.FindAllStringSubmatch(text, -1) {
-			source[m[2]] = name + ": " + strings.Join(strings.Fields(m[3]), " ")
-			if (m[1] == "TILED_") != (Kernel{Name: m[2]}).Tiled() {
-				t.Errorf("%s is a %sKERNEL", m[2], m[1])
-			}
-		}
+	if kernels != len(All) {
+		t.Errorf("%d kernels, %d in the list", kernels, len(All))
 	}
+	found := map[string]string{}
 	for _, k := range All {
-		var args []string
-		for _, a := range append(append([]Arg(nil), k.Args...), launch...) {
-			space := " "
-			if strings.HasSuffix(a.Type, "*") {
-				space = ""
-			}
-			args = append(args, a.Type+space+a.Name)
-		}
-		want := k.File + ": " + strings.Join(args, ", ")
-		if got := source[k.Name]; got != want {
-			t.Errorf("kernel %s\nsource   %s\nmanifest %s", k.Name, got, want)
-		}
-		delete(source, k.Name)
+		found[k.Name] = fmt.Sprint(k.File, k.Args, k.Tiled)
 	}
-	for name := range source {
-		t.Errorf("kernel %s is not in the manifest", name)
+	for name, want := range map[string]string{
+		"intersect": "intersect[{lo __global real *} {hi __global real *} {bound const __global real *} {n const int}] false",
+		"digest":    "digest[{a const __global real *} {n const ulong} {run const ulong} {at const uint}] false",
+		"backtiles": "backtiles[{sLo __global real *} {sHi __global real *} {c __global real *} {a const __global real *} {cIn const __global real *} {wLo const __global real *} {wHi const __global real *} {bLo const __global real *} {bHi const __global real *} " +
+			"{wantHi const int} {items const int} {perBox const int} {rows const int} {in const int} {out const int}] true",
+	} {
+		if found[name] != want {
+			t.Errorf("%s: %s, want %s", name, found[name], want)
+		}
 	}
 }
 
 // TestTiles: the numbers that Go and the sources must agree on.
 func TestTiles(t *testing.T) {
 	define := func(file, name string, branch int) string {
-		m := regexp.MustCompile(`(?m)^#define `+name+` (\d+)$`).FindAllStringSubmatch(code(file), -1)
+		m := regexp.MustCompile(`(?m)^#define `+name+` (\d+)$`).FindAllStringSubmatch(code(Sources()[file]), -1)
 		if len(m) == 0 {
 			return "none"
 		}

@@ -1,5 +1,5 @@
 /* noiserows: mean and variance of one layer's noise in rows (bound.NoiseRows,
-   docs/concentration.md (11) and (12)).
+   docs/theory.md (11) and (12)).
 
    Purpose. For item p with input x = p % inputs, row r and s_j = s[p][j][r] + delta:
      mean[p][r] = up(meanIn[p][r % cols] + sum_j rootUp(s_j) radius[x][j], inflated)

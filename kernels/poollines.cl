@@ -1,5 +1,5 @@
 /* poollines: bounds of the units of a max pool by their stars (bound.PoolLines,
-   docs/soundness.md, section 3).
+   docs/theory.md, section 10.3).
 
    Purpose. With star = the member in place slot of the window, [l, u] its interval, c = the
    greatest of l and the upper ends of the others, delta = the greatest of 0 and -lead:

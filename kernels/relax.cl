@@ -1,5 +1,5 @@
 /* relax: two lines round each activation on its pre-activation interval
-   (bound.Relax, docs/soundness.md, section 3).
+   (bound.Relax, docs/theory.md, section 10.3).
 
    Purpose. aLo t + bLo <= sigma(t) on [lo, hi], sigma(t) <= aHi t + bHi on [upLo, upHi], and
      err = up(g1 max(|bLo|,|bHi|) + g2 max(|aLo|,|aHi|) mag),

@@ -1,5 +1,5 @@
 /* relaxrows: rows over activated neurons z to rows over pre-activations
-   (bound.RelaxRows, docs/soundness.md, section 3).
+   (bound.RelaxRows, docs/theory.md, section 10.4).
 
    Purpose. For item p, row r, neuron j, with coefficient s in [sLo, sHi]:
      outA[p][j][r] = coefficient * slope    slope and intercept of the lower line if

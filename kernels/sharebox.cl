@@ -1,5 +1,5 @@
 /* sharebox: a weight box of shared weights as one matrix and a constant for each row
-   (bound.ShareBox, docs/convolution.md).
+   (bound.ShareBox, docs/theory.md, section 10.6).
 
    Purpose. For item p with weight box b = p / perBox and input x = p % inputs, row r: with
    share(o) and width(o) as in sharedvar.cl, [l,h] the interval of weight (k,o), and

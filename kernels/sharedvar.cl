@@ -1,5 +1,5 @@
 /* sharedvar: variance of the noise of a layer with shared weights in rows
-   (bound.SharedVar, docs/convolution.md).
+   (bound.SharedVar, docs/theory.md, section 10.6).
 
    Purpose. For item p with input x = p % inputs, row r, and for channel o the sums a0(o) of
    a[p][position][o][r] over positions and share(o) = slack times that of their magnitudes:

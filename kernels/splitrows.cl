@@ -1,5 +1,5 @@
 /* splitrows: rows over z = max(zeta, 0) to rows over zeta, each with lower slopes, phases and
-   multipliers of its own (bound.SplitRows, docs/soundness.md, SplitRows).
+   multipliers of its own (bound.SplitRows, docs/theory.md, SplitRows).
 
    Purpose. For item p, row r, neuron j, with s = s[p][j][r]:
      outA[p][j][r] = x + term

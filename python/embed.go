@@ -1,5 +1,5 @@
 // Package python holds psafe_export.py, which writes posteriors of Python's libraries as
-// files that psafe reads: "psafe exporter" prints it, and docs/export.md shows its use.
+// files that psafe reads: "psafe exporter" prints it, and docs/start.md shows its use.
 package python
 
 import _ "embed"

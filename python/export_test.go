@@ -311,20 +311,16 @@ func members(t *testing.T, path string) map[string]*npy.Array {
 	return arrays
 }
 
-// TestPage: every script of docs/export.md is Python; those that need no more than NumPy
+// TestPage: every script of docs/start.md is Python; those that need no more than NumPy
 // run, and with make deep those that need torch.
 func TestPage(t *testing.T) {
 	python := pythonWith(t, "numpy")
-	page, err := os.ReadFile(filepath.Join("..", "docs", "export.md"))
+	page, err := os.ReadFile(filepath.Join("..", "docs", "start.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, certified := 0, 0
-	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```\n(\n    \\$ psafe (certify [^\n]*)\n    psafe: )?").FindAllStringSubmatch(string(page), -1) {
+	run := 0
+	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		code := block[1]
 		whole := strings.HasPrefix(code, "import numpy as np, psafe_export\n")
 		interpreter := python
@@ -336,25 +332,60 @@ func TestPage(t *testing.T) {
 		} else {
 			run++
 		}
-		dir := t.TempDir()
-		cmd := exec.Command(interpreter, "-c", code)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("script %d of docs/export.md: %v\n%s\n%s", i, err, code, out)
-		} else if _, err := os.Stat(filepath.Join(dir, "net.npz")); whole && err != nil {
-			t.Errorf("script %d of docs/export.md: %v", i, err)
-		}
-		if whole && block[3] != "" {
-			certified++
-			certifies(t, dir, strings.Fields(block[3]))
+		if dir := runs(t, interpreter, code); whole {
+			if _, err := os.Stat(filepath.Join(dir, "net.npz")); err != nil {
+				t.Errorf("script %d of docs/start.md: %v", i, err)
+			}
 		}
 	}
-	if want := map[bool]int{false: 0, true: 6}[testscale.Deep(t)]; certified != want {
-		t.Errorf("%d scripts of docs/export.md were certified, want %d", certified, want)
+	if want := map[bool]int{false: 3, true: 5}[testscale.Deep(t)]; run != want {
+		t.Errorf("%d scripts of docs/start.md ran, want %d", run, want)
 	}
-	if want := map[bool]int{false: 3, true: 11}[testscale.Deep(t)]; run != want {
-		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
+}
+
+// TestExamples: the scripts of examples that say how to certify what they save are Python; with make
+// deep they run, and most of their inputs get a verdict.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("examples", "*.py"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	n := 0
+	for _, path := range paths {
+		code, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := regexp.MustCompile(`\n    psafe (certify .*)\n`).FindStringSubmatch(string(code))
+		if command == nil {
+			continue // TestResNet has that one
+		}
+		n++
+		if !testscale.Deep(t) {
+			runs(t, pythonWith(t, "numpy"), fmt.Sprintf("compile(%q, 'script', 'exec')", code))
+			continue
+		}
+		certifies(t, runs(t, pythonWith(t, "torch"), string(code)), strings.Fields(command[1]))
+	}
+	if n != 6 {
+		t.Errorf("%d examples", n)
+	}
+}
+
+// runs runs code in a folder of its own, and returns it.
+func runs(t *testing.T, interpreter, code string) string {
+	t.Helper()
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(interpreter, "-c", code)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, code, out)
+	}
+	return dir
 }
 
 // certifies runs the line behind a script, which must give verdicts for more than half of the

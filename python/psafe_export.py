@@ -1,8 +1,8 @@
 """Writes the posterior of a Bayesian neural network as a file that psafe reads.
 
 One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or later, and imports
-torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
-for each library; "psafe exporter" prints this file.
+torch only inside of functions that were given torch modules. docs/start.md of psafe shows its
+use; "psafe exporter" prints this file.
 
     save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
                           layers, layers without spread
@@ -2976,7 +2976,7 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     """
     if not callable(model):
         raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
-                         "psafe import reads a state_dict" % _kind(model))
+                         "a state_dict is loaded into its module first, or its arrays given to save_gaussian" % _kind(model))
     _plain_module(model)
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):

@@ -78,7 +78,7 @@ type certifyFlags struct {
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/formats.md); required")
+	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/files.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.post.addPredictive(f)
@@ -87,14 +87,14 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
-	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
+	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
 	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
 	c.device.add(f)
-	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
+	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
@@ -105,10 +105,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
-	f.BoolVar(&c.noTiming, "omit-timing", false, "leave out seconds and peak_bytes, so that two runs give identical files")
+	f.BoolVar(&c.noTiming, "omit-timing", false, omitTimingUsage)
 	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
-	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
-	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none")
+	f.DurationVar(&c.total, "total-time-limit", 0, totalTimeUsage)
+	f.StringVar(&c.progress, "progress", progressAuto, progressUsage)
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
 }
 

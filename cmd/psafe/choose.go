@@ -16,7 +16,7 @@ import (
 // loaded and tested first. No bit of a result depends on which.
 
 // loops are, for each set of vectors, how many multiplications the loops do in a second on one
-// core, and how many times as fast PoCL is (docs/measurements.md).
+// core, and how many times as fast PoCL is (docs/performance.md).
 var loops = map[vector.Set]struct{ rate, slower float64 }{
 	vector.None: {1.5e9, 6}, vector.AVX2: {4e9, 2}, vector.AVX512: {5e9, 1.6},
 }

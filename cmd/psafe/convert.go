@@ -13,7 +13,7 @@ import (
 	"psafe/host/read/format"
 )
 
-const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it
+const convertAbout = `psafe convert reads a posterior in any format of docs/files.md and writes it
 in psafe's own .npz (or as safetensors), losslessly.
 
   psafe convert --scale sd --activation relu VIMODEL.net.npz --out net.npz`
@@ -41,6 +41,11 @@ func convertCommand() *cobra.Command {
 		return nil
 	})
 }
+
+// suggestion is a note about what to look at next.
+type suggestion string
+
+func (s suggestion) String() string { return string(s) }
 
 // posteriorFile is a posterior to be written.
 type posteriorFile struct {

@@ -13,8 +13,7 @@ import (
 const exporterAbout = `psafe exporter prints psafe_export.py, a Python file to copy beside a training
 script: it saves posteriors of torch (bayesian-torch, blitz, torchbnn, own
 layers, MC dropout, ensembles), laplace-torch, Pyro, NumPyro, TensorFlow
-Probability, HMC and SWAG as files that psafe reads. docs/export.md has a script
-for each.
+Probability, HMC and SWAG as files that psafe reads (docs/start.md).
 
   psafe exporter --out psafe_export.py`
 
@@ -30,7 +29,7 @@ func exporterCommand() *cobra.Command {
 		if err := out.write(python.Exporter); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(stderr, "psafe: %s: import it in the script that trains; docs/export.md has examples\n", plain(out.path))
+		_, err := fmt.Fprintf(stderr, "psafe: %s: import it in the script that trains; docs/start.md has examples\n", plain(out.path))
 		return err
 	})
 }

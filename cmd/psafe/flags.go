@@ -14,6 +14,14 @@ import (
 	"psafe/internal/outfile"
 )
 
+// What several commands say of one flag.
+const (
+	recheckUsage    = "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU"
+	omitTimingUsage = "leave out seconds and peak_bytes, so that two runs give identical files"
+	totalTimeUsage  = "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)"
+	progressUsage   = "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none"
+)
+
 // outFlags are --out and --overwrite, the same for every command that writes a file.
 type outFlags struct {
 	path      string
@@ -93,7 +101,7 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 
 // addPredictive is for commands that ask what a posterior predicts.
 func (p *posteriorFlags) addPredictive(f *pflag.FlagSet) {
-	f.StringVar(&p.predictive, "predictive", "", "networks, or linearised: the networks linearised in their weights about the mean, as laplace-torch predicts by default (docs/posteriors.md, section 8) (default networks)")
+	f.StringVar(&p.predictive, "predictive", "", "networks, or linearised: the networks linearised in their weights about the mean, as laplace-torch predicts by default (docs/theory.md, section 5.8) (default networks)")
 }
 
 // of is the posterior at path, read as the flags say.
@@ -166,7 +174,7 @@ func (t *taskFlags) addRegion(f *pflag.FlagSet) {
 	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
 	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")
-	f.StringVar(&t.words, "property", property.KeepsClass, "S: keeps_class, top_k:K, margin:M or class_change_only:C,... of the class of the input (see --label); argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],...; or a JSON or VNN-LIB file (docs/properties.md)")
+	f.StringVar(&t.words, "property", property.KeepsClass, "S: keeps_class, top_k:K, margin:M or class_change_only:C,... of the class of the input (see --label); argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],...; or a JSON or VNN-LIB file (docs/files.md)")
 	f.StringVar(&p.Label, "label", "", "class of the inputs: a number, a label file, \"column\" for --label-column, or \"mean\" for what the mean network says (default column if --label-column names one, else mean)")
 }
 

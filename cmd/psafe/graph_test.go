@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,52 +30,38 @@ func runGraph(t *testing.T, status int, args ...string) string {
 	return out.String()
 }
 
-// TestGraphs: a convolutional network as torch has it is imported, inspected, converted and
+// TestGraphs: a convolutional network as torch has it is inspected, converted and
 // evaluated at images in each order, with the same logits.
 func TestGraphs(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	const h, w = 5, 6
-	tensors := []npy.Named{}
-	tensor := func(name string, shape ...int) {
-		a := &npy.Array{Shape: shape, DType: "<f8"}
-		n := 1
-		for _, d := range shape {
-			n *= d
-		}
-		for i := range n {
-			a.Data = append(a.Data, float64((5*i+len(name))%7)/8-0.25)
-		}
-		tensors = append(tensors, npy.Named{Name: name, Array: a})
-	}
-	tensor("conv", 3, 3, 2, 2) // filters, channels, rows, columns
-	tensor("bias", 3)
-	tensor("fc", 2, 3*4*5)
-	save := func(name string, list ...npy.Named) {
-		var b bytes.Buffer
-		if err := npy.WriteZip(&b, list); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at(name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	save("weights.npz", tensors...)
-	text, err := json.Marshal(map[string]any{
-		"layout": "out,in", "order": "channels_first", "input_shape": []int{3, h, w}, "scale": "sd",
-		"layers": []any{
-			map[string]any{"kind": "conv2d", "activation": "relu", "weight": map[string]string{"mean": "conv", "scale": "none"}, "bias": map[string]string{"mean": "bias", "scale": "none"}},
-			map[string]any{"kind": "flatten"},
-			map[string]any{"activation": "identity", "weight": map[string]string{"mean": "fc", "scale": "none"}},
-		},
-	})
+	// The header of psafe's own format, and the arrays as torch has them.
+	metadata, err := json.Marshal(`{"format":"psafe-posterior","version":2,"layout":"out,in","order":"channels_first","input_shape":[3,5,6],"scale":"sd","layers":[` +
+		`{"kind":"conv2d","filters":3,"kernel":[2,2],"activation":"relu","weight_scale":"none","bias_scale":"none"},{"kind":"flatten"},` +
+		`{"kind":"dense","out":2,"bias":false,"weight_scale":"none"}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at("map.json"), text, 0o666); err != nil {
-		t.Fatal(err)
+	list, data := `{"__metadata__":{"psafe":`+string(metadata)+`}`, []byte{}
+	for _, a := range []struct {
+		name, shape string
+		numbers     int
+	}{{"layers.0.weight.mean", "3,3,2,2", 36}, {"layers.0.bias.mean", "3", 3}, {"layers.2.weight.mean", "2,60", 120}} {
+		from := len(data)
+		for i := range a.numbers {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(float64((5*i+len(a.name))%7)/8-0.25))
+		}
+		list += fmt.Sprintf(`,"%s":{"dtype":"F64","shape":[%s],"data_offsets":[%d,%d]}`, a.name, a.shape, from, len(data))
 	}
-	runGraph(t, 0, "import", at("weights.npz"), "--map", at("map.json"), "--out", at("net.npz"))
+	list += "}"
+	save := func(name string, content []byte) {
+		if err := os.WriteFile(at(name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("made.safetensors", append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(list))), list...), data...))
+	runGraph(t, 0, "convert", at("made.safetensors"), "--out", at("net.npz"))
 	runGraph(t, 0, "convert", at("net.npz"), "--format", "safetensors", "--out", at("net.safetensors"))
 	if text := runGraph(t, 0, "inspect", at("net.safetensors")); !strings.Contains(text, "convolution 2x2") {
 		t.Errorf("inspect: %s", text)
@@ -97,14 +85,16 @@ func TestGraphs(t *testing.T) {
 	if err := png.Encode(&b, img); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"x.png": b.Bytes(), "x.csv": []byte(strings.Join(flat, ",") + "\n")} {
-		if err := os.WriteFile(at(name), content, 0o666); err != nil {
+	save("x.png", b.Bytes())
+	save("x.csv", []byte(strings.Join(flat, ",")+"\n"))
+	for name, x := range map[string]*npy.Array{"last.npz": {Shape: []int{1, h, w, 3}, Data: last}, "first.npz": {Shape: []int{1, 3, h, w}, Data: first}, "wrong.npz": {Shape: []int{1, w, h, 3}, Data: last}} {
+		x.DType = "<f8"
+		b.Reset()
+		if err := npy.WriteZip(&b, []npy.Named{{Name: "x", Array: x}}); err != nil {
 			t.Fatal(err)
 		}
+		save(name, b.Bytes())
 	}
-	save("last.npz", npy.Named{Name: "x", Array: &npy.Array{Shape: []int{1, h, w, 3}, Data: last, DType: "<f8"}})
-	save("first.npz", npy.Named{Name: "x", Array: &npy.Array{Shape: []int{1, 3, h, w}, Data: first, DType: "<f8"}})
-	save("wrong.npz", npy.Named{Name: "x", Array: &npy.Array{Shape: []int{1, w, h, 3}, Data: last, DType: "<f8"}})
 	want := ""
 	for _, net := range []string{"net.npz", "net.safetensors"} {
 		for _, x := range []string{"x.csv", "x.png", "first.npz", "last.npz"} {

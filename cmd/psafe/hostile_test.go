@@ -75,7 +75,7 @@ func (e ended) refused(t *testing.T, path, want string) {
 	}
 }
 
-// TestBombs holds the program to the table of limits in docs/formats.md: what is small on
+// TestBombs holds the program to the table of limits in docs/files.md: what is small on
 // disk and large in memory ends with one line, within 4 GiB of address space.
 func TestBombs(t *testing.T) {
 	for _, b := range bombs() {
@@ -141,9 +141,6 @@ var places = [][]string{
 	{"verify", "QUERY", "--network", "f=FILE"},
 	{"inspect", "FILE"},
 	{"convert", "FILE", "--out", "OUT"},
-	{"import", "FILE", "--suggest"},
-	{"import", "FILE", "--map", "MAP", "--out", "OUT"},
-	{"import", "NET", "--map", "FILE", "--out", "OUT"},
 	{"crosscheck", "--posterior", "FILE"},
 	{"train", "--data", "FILE", "--task", "regression", "--out", "OUT"},
 	{"train", "--data", "POINTS", "--labels", "FILE", "--task", "classification", "--out", "OUT"},
@@ -158,7 +155,6 @@ func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeTest(t, at("points.csv"), "0,1\n")
-	writeTest(t, at("map.json"), `{"layout":"in,out","layers":[{"activation":"identity","weight":{"mean":"w","scale":"none"}}]}`)
 	writeTest(t, at("q.vnnlib"), "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (= X_0 0))(assert (<= Y_0 0))")
 	for _, name := range []string{"fifo", "fifo.npz"} {
 		if err := syscall.Mkfifo(at(name), 0o666); err != nil {
@@ -187,7 +183,6 @@ func TestSpecialFiles(t *testing.T) {
 			for _, arg := range place {
 				arg = strings.ReplaceAll(arg, "FILE", path)
 				arg = strings.ReplaceAll(arg, "OUT", at("out.npz"))
-				arg = strings.ReplaceAll(arg, "MAP", at("map.json"))
 				arg = strings.ReplaceAll(arg, "QUERY", at("q.vnnlib"))
 				arg = strings.ReplaceAll(arg, "NET", testFile("tiny-2-3-2-tanh.npz"))
 				args = append(args, strings.ReplaceAll(arg, "POINTS", at("points.csv")))

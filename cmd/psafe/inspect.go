@@ -86,7 +86,7 @@ func comparedWith(p *posterior.Posterior) (*inspectedCheck, error) {
 
 func (c *inspectedCheck) print(w io.Writer) {
 	if c.References == 0 && c.Spreads == 0 {
-		fmt.Fprintln(w, "check: no references in this file: psafe exporter and psafe import --reference write them (docs/formats.md)")
+		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/files.md)")
 	}
 	if c.References > 0 {
 		fmt.Fprintf(w, "check: %s\n", c.logits())

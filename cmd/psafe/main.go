@@ -13,7 +13,7 @@ import (
 	"psafe/host/lab/paper"
 )
 
-// Exit statuses, as "psafe help" and docs/cli.md list them.
+// Exit statuses, as "psafe help" and docs/results.md list them.
 const (
 	exitDone        = 0
 	exitDifference  = 1  // crosscheck or merge found a difference, certify or paper a contradiction, check a record that it refuses

@@ -35,9 +35,6 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		}
 	}
 	writeTest(t, at("points.csv"), "x,y,class\n0.1,0.9,1\n-0.5,0.25,0\n")
-	writeTest(t, at("state.safetensors"), string(stateDict()))
-	writeTest(t, at("points.safetensors"), string(statePoints()))
-	writeTest(t, at("map.json"), psafe(t, exitDone, "import", at("state.safetensors"), "--suggest"))
 	writeTest(t, at("query.vnnlib"), "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n(assert (>= X_0 -0.1))\n(assert (<= X_0 0.1))\n"+
 		"(assert (>= X_1 -0.1))\n(assert (<= X_1 0.1))\n(assert (>= Y_0 Y_1))\n")
 	tiny := "certify --device cpu --posterior " + at("tiny-2-3-2-tanh.npz") + " --inputs " + at("points.csv") + " --label-column class --eps 0.05 "
@@ -66,9 +63,6 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		{"records.jsonl", "summary FILE"},
 		{"records.jsonl", "report FILE --out OUT"},
 		{"query.vnnlib", "verify FILE --network f=" + at("tiny-2-3-2-tanh.npz") + " --device cpu"},
-		{"points.safetensors", "import " + at("state.safetensors") + " --suggest --reference FILE"},
-		{"map.json", "import " + at("state.safetensors") + " --map FILE --out OUT"},
-		{"state.safetensors", "import FILE --map " + at("map.json") + " --out OUT"},
 	}
 }
 

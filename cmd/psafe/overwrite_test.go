@@ -15,7 +15,6 @@ var writes = map[string][]string{
 	"radius":   {"--posterior", "absent.npz", "--most", "1", "--inputs", "absent.csv", "--out"},
 	"predict":  {"--posterior", "absent.npz", "--inputs", "absent.csv", "--out"},
 	"convert":  {"absent.npz", "--out"},
-	"import":   {"absent.npz", "--map", "absent.json", "--out"},
 	"exporter": {"--out"},
 	"plot":     {"eps", "absent.jsonl", "--out"},
 	"report":   {"absent.jsonl", "--out"},

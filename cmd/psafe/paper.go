@@ -31,8 +31,8 @@ Without --quick a run takes minutes: 3, or 12 with --data, on two cores with
 PoCL as --device 0:0 (psafe devices lists what there is); without OpenCL scale
 takes longest. DATA is a folder with the released files:
 uai2020/VCAS_MODEL_512.net and so on (docs/paper.md lists them). DIR gets
-paper.md, tables as CSV, figures as SVG and PNG, and the result file of every
-psafe certify command that was run.`
+paper.md, tables as CSV, figures as SVG and PNG, the result file of every psafe
+certify command that was run, and commands.txt with the commands.`
 
 // paperFlags are all flags of paper as typed.
 type paperFlags struct {

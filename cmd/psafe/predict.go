@@ -47,7 +47,7 @@ func predictCommand() *cobra.Command {
 	p := &c.predict
 	var path string
 	cmd, f := newCommand("predict", "logits and classes at points, of the mean network or drawn ones", predictAbout, 0)
-	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
+	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/files.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.post.addPredictive(f)

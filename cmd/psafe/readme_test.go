@@ -55,13 +55,13 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestVerdictExample runs the command of docs/cli.md that stops when verdicts are known, and holds
+// TestVerdictExample runs the command of docs/recipes.md that stops when verdicts are known, and holds
 // the records below it, as far as the page has them, to what the program writes.
 func TestVerdictExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "recipes.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +73,12 @@ func TestVerdictExample(t *testing.T) {
 	got := strings.Split(psafe(t, exitDone, append(args, "--device", "cpu")...), "\n")
 	lines := strings.Split(strings.TrimSpace(wanted), "\n")
 	if len(lines) != 2 {
-		t.Fatalf("docs/cli.md shows these records: %q", lines)
+		t.Fatalf("docs/recipes.md shows these records: %q", lines)
 	}
 	for i, line := range lines {
 		for _, part := range strings.Split(strings.TrimSpace(line), "...") {
 			if !strings.Contains(got[i], part) {
-				t.Errorf("docs/cli.md has %s\npsafe writes %s", part, got[i])
+				t.Errorf("docs/recipes.md has %s\npsafe writes %s", part, got[i])
 			}
 		}
 	}

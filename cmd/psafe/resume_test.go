@@ -158,11 +158,13 @@ type hooked struct {
 	hook func() error
 }
 
-func (h *hooked) Affine(a bound.Affine) error {
-	if err := h.hook(); err != nil {
-		return err
+func (h *hooked) Do(op bound.Operation) error {
+	if _, is := op.(bound.Affine); is {
+		if err := h.hook(); err != nil {
+			return err
+		}
 	}
-	return h.Device.Affine(a)
+	return h.Device.Do(op)
 }
 
 // certifyOn is psafe certify on a hooked device.

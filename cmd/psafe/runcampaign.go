@@ -49,10 +49,10 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.shard, "shard", "", "`i/n`: shard number i, from 0, of n (default: that of the array or job it is started from, else all tasks)")
 	f.IntVar(&r.shards, "shards", 0, "how many shards there are, where i is the index of an array or Indexed Job")
 	r.device.addWithout(f)
-	f.Float64Var(&r.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
-	f.BoolVar(&r.omit, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical records")
-	f.DurationVar(&r.total, "total-time-limit", 0, "how long the run may take, such as 1h; then it ends with status 5 and keeps what is finished (default no limit)")
-	f.StringVar(&r.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
+	f.Float64Var(&r.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	f.BoolVar(&r.omit, "omit-timing", false, omitTimingUsage)
+	f.DurationVar(&r.total, "total-time-limit", 0, totalTimeUsage)
+	f.StringVar(&r.progress, "progress", progressAuto, progressUsage)
 	f.BoolVar(&r.quiet, "quiet", false, "no progress or notes; --progress json still counts")
 }
 

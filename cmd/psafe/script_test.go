@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -221,10 +220,8 @@ func writeBadFiles(dir string) error {
 		return err
 	}
 	files := map[string][]byte{
-		"state.safetensors":  stateDict(),
-		"points.safetensors": statePoints(),
-		"truncated.npz":      good[:len(good)*2/3],
-		"empty.npz":          nil,
+		"truncated.npz": good[:len(good)*2/3],
+		"empty.npz":     nil,
 		// BINBYTES8 with a length of 17 GB, in 12 bytes.
 		"hostile.net": {0x80, 4, 0x8e, 0, 0, 0, 0, 4, 0, 0, 0, '.'},
 		// os.system, which no posterior needs.
@@ -265,35 +262,6 @@ func writeBadFiles(dir string) error {
 		}
 	}
 	return nil
-}
-
-// stateDict is a safetensors file of a 1-2-2 network with the names of a torch module, whose
-// last layer has no bias, and a counter. The numbers are 0, 1, 2, ... in the order of the file.
-func stateDict() []byte {
-	header, data := `{"__metadata__":{"format":"pt"}`, ""
-	for i, t := range []struct{ name, shape string }{
-		{"fc1.mu_weight", "2,1"}, {"fc1.rho_weight", "2,1"}, {"fc1.mu_bias", "2"}, {"fc2.mu_weight", "2,2"}, {"fc2.rho_weight", "2,2"}, {"norm.steps", ""},
-	} {
-		from, kind := len(data), "F32"
-		for range []int{2, 2, 2, 4, 4, 0}[i] {
-			data += float32Bytes(float32(len(data) / 4))
-		}
-		if t.shape == "" {
-			data, kind = data+"12345678", "I64"
-		}
-		header += fmt.Sprintf(`,"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}`, t.name, kind, t.shape, from, len(data))
-	}
-	header += "}"
-	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
-}
-
-// statePoints are two inputs of the network of stateDict, with relu, and its logits.
-func statePoints() []byte {
-	header, data := `{"inputs":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"logits":{"dtype":"F32","shape":[2,2],"data_offsets":[8,24]}}`, ""
-	for _, v := range []float32{0.5, -6, 62.5, 81.5, 24, 32} {
-		data += float32Bytes(v)
-	}
-	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
 }
 
 // markSpread makes the first standard deviation v and returns its stored spread.

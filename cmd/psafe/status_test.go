@@ -41,10 +41,10 @@ func TestErrorStatus(t *testing.T) {
 	}
 }
 
-// TestStatusesAreDocumented: docs/cli.md and psafe help list the same statuses, all that
+// TestStatusesAreDocumented: docs/results.md and psafe help list the same statuses, all that
 // there are.
 func TestStatusesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "results.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestStatusesAreDocumented(t *testing.T) {
 		n := strconv.Itoa(s)
 		inPage, inHelp := strings.Contains(table, "\n| "+n+" |"), strings.Contains(" "+strings.Join(strings.Fields(list), " "), " "+n+" ")
 		if inPage != known[s] || inHelp != known[s] {
-			t.Errorf("status %d: in docs/cli.md %v, in psafe help %v, there is such a status: %v", s, inPage, inHelp, known[s])
+			t.Errorf("status %d: in docs/results.md %v, in psafe help %v, there is such a status: %v", s, inPage, inHelp, known[s])
 		}
 	}
 }

@@ -30,7 +30,7 @@ apart; they are no certificates.`
 
 func summaryCommand() *cobra.Command {
 	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
-	asJSON := f.Bool("json", false, "one JSON object on one line (docs/report.md), in place of the text")
+	asJSON := f.Bool("json", false, "one JSON object on one line (docs/reference.md), in place of the text")
 	at := f.StringSlice("at", nil, "radii at which the shares of certified inputs are told, of records of psafe radius")
 	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
 		if f.NArg() == 0 {

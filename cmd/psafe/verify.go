@@ -50,7 +50,7 @@ type verifyFlags struct {
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&v.network, "network", "", "NAME=FILE: the file of the network that the query declares; FILE alone will do")
-	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/formats.md)")
+	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/files.md)")
 	v.post.add(f)
 	v.post.addFactor(f)
 	f.StringVar(&v.require, "require", certify.DefaultRequire, "with --posterior: unsat needs p_lower at least this, sat p_upper less")

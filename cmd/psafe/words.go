@@ -20,7 +20,7 @@ const (
 )
 
 // operandNouns say what a command's operand is, where it is not a file of another kind.
-var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell", "plan": "the name of a campaign file",
+var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "completion": "the name of a shell", "plan": "the name of a campaign file",
 	"verify": "the name of a VNN-LIB query", "run": theCampaign, "status": theCampaign, "merge": theCampaign}
 
 // miscounted is the error of a command that takes so many operands and got others.

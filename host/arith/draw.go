@@ -12,7 +12,7 @@ import "math"
 //	weight  index of the weight in that array
 //
 // It is where a weight box is centred and not a bound: a certificate assumes
-// nothing about how a weight box was chosen (docs/soundness.md, section 7).
+// nothing about how a weight box was chosen (docs/theory.md, section 2.5).
 func Normal(seed, box uint64, stream, weight uint32) float32 {
 	x := Philox([4]uint32{weight / 4, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
 	return NormalApprox(x[weight%4])

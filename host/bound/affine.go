@@ -1,6 +1,6 @@
 package bound
 
-// Affine bounds the pre-activations of a layer, docs/soundness.md (2), rounded outward:
+// Affine bounds the pre-activations of a layer, docs/theory.md (2), rounded outward:
 //
 //	Lo[p][i]  = down( sum_j min of the products W[b][j][i] Z[x][j] + Bias.Lo[b][i] )
 //	Hi[p][i]  = up( the same with max and Bias.Hi )

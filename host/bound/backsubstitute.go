@@ -1,7 +1,7 @@
 package bound
 
 // BackSubstitute takes rows over the pre-activations of a layer to rows over its
-// inputs, docs/soundness.md (3):
+// inputs, docs/theory.md (3):
 //
 //	S.Lo[p][j][r] = sum_i (A[i][r] >= 0 ? A[i][r] W.Lo[b][j][i] : A[i][r] W.Hi[b][j][i])
 //	S.Hi[p][j][r] = the same with W.Lo and W.Hi exchanged

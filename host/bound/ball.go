@@ -11,7 +11,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Balls (docs/balls.md): what the boxes of a batch have in common with L2 or L1 balls. Devices compute
+// Balls (docs/theory.md, section 3.7): what the boxes of a batch have in common with L2 or L1 balls. Devices compute
 // with the boxes, as ever; what a ball says more is computed on the host, in float64 rounded outward, at
 // the two places where the network's inputs are met: of the first layer's units, and of rows that have
 // come down to the inputs (ballrows.go).
@@ -189,7 +189,7 @@ func (p *clbpPass) upload(of func(u *ballUnits) []float64) Array {
 }
 
 // widenUnits widens the first layer's units, bounded at the centre, by what the ball and their noise
-// add. Mag takes more than the ends: it has to bound sums of |M_j u_j|, too (docs/balls.md).
+// add. Mag takes more than the ends: it has to bound sums of |M_j u_j|, too (docs/theory.md, section 3.7).
 func (p *clbpPass) widenUnits() {
 	h, n := p.hidden[0], p.pass.query.Batch.Items*p.layers[0].out
 	variance, none := p.upload(func(u *ballUnits) []float64 { return u.variance }), p.array(n)
@@ -204,7 +204,7 @@ func (p *clbpPass) widenUnits() {
 	} {
 		mean := p.upload(w.of)
 		p.do(func() error {
-			return p.dev.Widen(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
+			return p.dev.Do(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
 		})
 		p.release(mean)
 	}

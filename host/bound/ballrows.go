@@ -8,11 +8,11 @@ import (
 	"psafe/internal/fault"
 )
 
-// Rows over balls (docs/balls.md). For all x that the box and the ball have in common
+// Rows over balls (docs/theory.md, section 3.7). For all x that the box and the ball have in common
 //
 //	row(x) >= Lo + sum_j (a_j x_j - least of a_j x_j over the box) + noise
 //
-// Lo being what the device says of the box (docs/soundness.md, Concretize: all costs are paid for all x
+// Lo being what the device says of the box (docs/theory.md, Concretize: all costs are paid for all x
 // at once). Of the sum and the noise of the two lowest layers together the least value is bounded in the
 // mean, by the norms of coefficients.
 

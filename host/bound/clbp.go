@@ -6,11 +6,11 @@ import (
 )
 
 // PropagateCLBP bounds property rows for the posterior itself instead of a weight box
-// (docs/concentration.md). The steps are those of LBP with the means as weight box; the
+// (docs/theory.md, section 3). The steps are those of LBP with the means as weight box; the
 // coefficients A^l of a row over the pre-activations of each layer give the noise
 // A^l (D^l z + d) of that layer, of which SquareRows, BackSubstitute with squared
 // deviations and NoiseRows make the mean (11) and the variance (12), and where weights are used
-// in several places SharedVar the variance (17) of docs/convolution.md.
+// in several places SharedVar the variance (17) of docs/theory.md.
 //
 // Every hidden bound fails with some probability, for which Quantiles stand: a
 // lower and an upper bound of each neuron and, for the variation over T, one more.
@@ -140,7 +140,7 @@ func (p *clbpPass) tightens(k int) bool {
 
 // aroundCentre says that layer k is bounded by what it is at the centre of the box and by how far
 // it varies from there: with noise in the weights that is less than both apart
-// (docs/concentration.md, section 8).
+// (docs/theory.md, section 3.5).
 func (p *clbpPass) aroundCentre(k int) bool {
 	return p.chain && k == 0 && (p.layers[k].noisy || p.ball != nil) && !p.query.Inputs.point
 }
@@ -172,7 +172,7 @@ func (p *clbpPass) ownNoise(k int) {
 		}
 	}
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
+		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
 }
 

@@ -1,6 +1,6 @@
 package bound
 
-// The noise of rows on their way down (docs/concentration.md (11), (12); docs/convolution.md (17),
+// The noise of rows on their way down (docs/theory.md (11), (12), (17),
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
 // startUnits begins with the noise that layer k itself adds to the units of a run.
@@ -32,7 +32,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	part := func(a Array) Array {
 		out := p.array(items * n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: index, P: items, N: p.own.cols, T: n, Total: n, R: 1})
+			return p.dev.Do(Gather{Out: out, In: a, Index: index, P: items, N: p.own.cols, T: n, Total: n, R: 1})
 		})
 		return out
 	}
@@ -58,7 +58,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	p.sharpenUnits(k)
 	n := p.pass.query.Batch.Items * rows
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
+		return p.dev.Do(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
 	})
 	p.dropTotal()
 }
@@ -78,7 +78,7 @@ func (p *clbpPass) repeatTotal(rows int) {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
+				return p.dev.Do(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
 			})
 		}
 		return out
@@ -128,7 +128,7 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		return
 	}
 	square := p.array(items * lay.out * rows)
-	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
+	p.do(func() error { return p.dev.Do(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
 	p.noise(l, square, p.filled(0, items*rows), rows)
 	p.release(square)
 }
@@ -166,7 +166,7 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 	s, c := p.array(items*lay.in*rows), p.array(items*rows)
 	variance, bias := p.variance[l], p.biasVariance[l]
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: s}, C: c, A: square, CIn: none, W: Interval{variance, variance}, B: Interval{bias, bias},
 			PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
 		})
@@ -186,7 +186,7 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 	}
 	next, before := noiseArrays{mean: p.array(items * rows), variance: p.array(items * rows), cols: rows}, p.before(l, rows)
 	p.do(func() error {
-		return p.dev.NoiseRows(NoiseRows{
+		return p.dev.Do(NoiseRows{
 			Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
 			Radius: radius, MaxSq: maxSq, P: items, R: rows, Cols: before.cols, In: lay.in, Inputs: items,
 			Round: round,
@@ -214,14 +214,14 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 		op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, a, rows), p.joinRadius(l), p.filled(0, items*lay.in)
 		op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
 	}
-	p.do(func() error { return p.dev.NoiseRows(op) })
+	p.do(func() error { return p.dev.Do(op) })
 	if !p.query.Inputs.point {
 		p.release(op.S)
 	}
 	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
 	g, maxSq := p.factors(l, a, rows), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
 	p.do(func() error {
-		return p.dev.SharedVar(SharedVar{
+		return p.dev.Do(SharedVar{
 			Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
 			MaxSq: maxSq, P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
@@ -237,11 +237,11 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	n, places := items*lay.out*rows, items*lay.positions
 	square := p.array(n)
-	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: n}) })
+	p.do(func() error { return p.dev.Do(SquareRows{Square: square, A: a, N: n}) })
 	taps, c, zeros := p.array(places*lay.taps*rows), p.array(places*rows), p.filled(0, places*rows)
 	variance, bias := p.variance[l], p.zero[l]
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
 			PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
 		})
@@ -264,7 +264,7 @@ func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
 		out = p.array(items * by.places * rows)
 	}
 	p.do(func() error {
-		return p.dev.GatherSum(GatherSum{
+		return p.dev.Do(GatherSum{
 			Out: out, In: taps, Start: by.start, Entry: by.entry,
 			P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
 		})
@@ -274,7 +274,7 @@ func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
 	}
 	n := lay.locals[i].n
 	p.do(func() error {
-		return p.dev.Gather(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
+		return p.dev.Do(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
 	})
 	p.release(out)
 }
@@ -302,7 +302,7 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 	s, c := p.array(items*l.in*d.n), p.array(items*d.n)
 	v, b := p.variance[k], p.biasVariance[k]
 	p.do(func() error {
-		return p.dev.PlaceRows(PlaceRows{
+		return p.dev.Do(PlaceRows{
 			S: Interval{Lo: s}, C: Interval{Lo: c}, W: Interval{v, v}, B: Interval{b, b}, Taps: l.tap, Unit: d.unit, Other: d.other,
 			Squares: true, P: items, PerBox: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 		})
@@ -311,13 +311,13 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 	z, _, _ := p.input(k)
 	none, radius, zeros := p.array(items*d.n), p.joinRadius(k), p.filled(0, items*l.in)
 	p.do(func() error {
-		return p.dev.NoiseRows(NoiseRows{
+		return p.dev.Do(NoiseRows{
 			Mean: next.mean, Var: none, S: s, C: c, Radius: radius, MaxSq: zeros,
 			P: items, R: d.n, Cols: d.n, In: l.in, Inputs: items, Round: p.dev.Precision().NoiseRounding(l.in, 1),
 		})
 	})
 	p.do(func() error {
-		return p.dev.PairNoise(PairNoise{
+		return p.dev.Do(PairNoise{
 			Sum: next.variance, SumIn: none, V: v, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
 			P: items, PerBox: items, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 			Round: p.dev.Precision().PairRounding(l.taps),

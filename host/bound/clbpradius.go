@@ -98,7 +98,7 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 	n := p.pass.query.Batch.Items * l.out
 	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
 	p.do(func() error {
-		return p.dev.Vary(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
+		return p.dev.Do(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
 			Quantile: p.query.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
 	})
 	p.observe("radius", k, s.radius)
@@ -116,7 +116,7 @@ func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
 	p.do(func() error { return p.dev.Write(low, zeros) })
 	p.do(func() error { return p.dev.Write(radius, zeros) })
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
+		return p.dev.Do(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
 	})
 	p.release(low)
 	p.observe("radius", k, radius)

@@ -6,7 +6,7 @@ import (
 )
 
 // CLBPSplits bounds rows of the property under phases of hidden neurons, with the noise that they
-// meet (docs/leaves.md (63)): what concentration LBP has proved of the hidden layers for all x of its one
+// meet (docs/theory.md (63)): what concentration LBP has proved of the hidden layers for all x of its one
 // item serves every row, with lower slopes, phases and multipliers of its own. It is there while
 // CLBPQuery.Splits is called.
 type CLBPSplits struct {

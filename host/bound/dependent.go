@@ -7,7 +7,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Noise of layers whose weights depend on each other (docs/posteriors.md (92a)): the host computes it, from
+// Noise of layers whose weights depend on each other (docs/theory.md (92a)): the host computes it, from
 // the coefficients of rows that a device has computed.
 
 // Fed is what is known of the numbers z that feed a layer, for all x of a box and all weights with which

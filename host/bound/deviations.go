@@ -12,7 +12,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Concentration is the posterior as concentration LBP needs it (docs/concentration.md):
+// Concentration is the posterior as concentration LBP needs it (docs/theory.md, section 3):
 // the means as a weight box, and how far weights deviate from them. It belongs to
 // the Model that made it.
 type Deviations struct {
@@ -39,7 +39,7 @@ func (c *Deviations) Model() *Model { return c.model }
 type Moments struct{ AbsMean [][]float64 }
 
 // NewDeviations copies means and deviations to the device. Means are enclosed in
-// intervals, deviations rounded up: all of docs/concentration.md (10) to (12) grows with them.
+// intervals, deviations rounded up: all of docs/theory.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
 	c := &Deviations{model: m, post: post, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
 	for k, l := range post.Layers {
@@ -160,7 +160,7 @@ func (c *Deviations) Release() {
 }
 
 // Quantiles say how many standard deviations of noise a hidden bound allows for:
-// what the probability of more is, is the caller's affair (docs/concentration.md (13), (13a)).
+// what the probability of more is, is the caller's affair (docs/theory.md (13), (13a)).
 type Quantiles struct {
 	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
 	// layer k by back-substitution, which have that of k+1 layers; Radius is for
@@ -266,7 +266,7 @@ func (m *Model) ReleaseNoisy(n *Noisy) {
 	}
 }
 
-// CLBPMargins bounds the property rows of every input in the form of docs/concentration.md (10):
+// CLBPMargins bounds the property rows of every input in the form of docs/theory.md (10):
 // for all x in T, row r is at least Lo plus the noise of some layers, whose least
 // value over T is on average at least -Mean and varies by Var.
 type CLBPMargins struct {

@@ -1,7 +1,6 @@
 package bound
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 )
@@ -63,44 +62,12 @@ func ReadAll(dev Memory, a Array) ([]float64, error) {
 type Device interface {
 	Memory
 
-	DrawBox(DrawBox) error
-	MergeRows(MergeRows) error
-	Affine(Affine) error
-	Activate(Activate) error
-	Relax(Relax) error
-	RelaxRows(RelaxRows) error
-	BackSubstitute(BackSubstitute) error
-	Concretize(Concretize) error
-	Intersect(Intersect) error
-
-	// Those of concentration LBP (docs/concentration.md), which runs the ones above with
-	// the means as weight box. They carry the two numbers that stand for the weights'
-	// deviations: a mean (e of docs/concentration.md (11), how far the least value over T lies below
-	// on average) and a variance (v of (12)).
-	SquareRows(SquareRows) error
-	NoiseRows(NoiseRows) error
-	Widen(Widen) error
-	Vary(Vary) error
-
-	// Those of max pools.
-	PoolStar(PoolStar) error
-	PoolLines(PoolLines) error
-	// Those of shared weights, pools and sources (docs/convolution.md).
-	Gather(Gather) error
-	GatherSum(GatherSum) error
-	PlaceRows(PlaceRows) error
-	// Those of weights that are used in several places (docs/convolution.md).
-	PairNoise(PairNoise) error
-	SharedVar(SharedVar) error
-	ShareBox(ShareBox) error
-	ShareRows(ShareRows) error
-
-	// That of sub-problems of one network.
-	SplitRows(SplitRows) error
+	// Do performs the operation. One that a device does not know panics.
+	Do(Operation) error
 }
 
-// Operation is what an operation of Device is given: a struct with the operation's
-// name, in the file of that name.
+// Operation is an operation of a Device: what it is given, as a struct with the operation's
+// name, in the file of that name, which says what it promises.
 type Operation interface {
 	// Outputs lists the arrays that the operation writes, some of which may be nil.
 	Outputs() []Output
@@ -123,7 +90,12 @@ type Dim struct {
 // NameOf is the name of an operation as its files and kernels have it: "affine".
 func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Name()) }
 
-// operations are all operations of Device.
+// operations are all operations: those of bounds, those of concentration LBP
+// (docs/theory.md, section 3), which runs the ones before with the means as weight box and carries
+// the two numbers that stand for the weights' deviations, a mean (e of (11), how far the least
+// value over T lies below on average) and a variance (v of (12)); those of max pools; those of
+// shared weights, pools and sources, and of weights that are used in several places
+// (docs/theory.md, section 4); that of sub-problems of one network.
 var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
@@ -133,15 +105,7 @@ var operations = []Operation{
 	SplitRows{},
 }
 
-// The program does not start if Device has an operation that is not in the list: what
-// is demanded of every operation is demanded of those.
-func init() {
-	if n := reflect.TypeFor[Device]().NumMethod() - reflect.TypeFor[Memory]().NumMethod(); n != len(operations) {
-		panic(fmt.Sprintf("bound: Device has %d operations, the list in host/bound/device.go %d: add the new one there", n, len(operations)))
-	}
-}
-
-// Operations lists the names of all operations, in the order of Device.
+// Operations lists the names of all operations, in the order of the list above.
 func Operations() []string {
 	var names []string
 	for _, op := range operations {

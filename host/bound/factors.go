@@ -1,7 +1,7 @@
 package bound
 
 // factors are the ranges over T of what each weight of layer l is multiplied by in each row, g of
-// docs/convolution.md (30): the product of the rows a over the layer's pre-activations with the
+// docs/theory.md (30): the product of the rows a over the layer's pre-activations with the
 // intervals under each tap, as if these were weights. [Items x taps x channels x rows]
 func (p *pass) factors(l int, a Array, rows int) Interval {
 	lay, items := &p.layers[l], p.query.Batch.Items
@@ -10,7 +10,7 @@ func (p *pass) factors(l int, a Array, rows int) Interval {
 	g, c := p.interval(items*lay.taps*r), p.array(items*r)
 	none, constants := p.filled(0, items*lay.positions), p.filled(0, items*r)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: g, C: c, A: a, CIn: constants, W: w, B: Interval{none, none},
 			PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
 		})
@@ -32,7 +32,7 @@ func (p *pass) across(l int) Interval {
 	gather := func(a Array) Array {
 		out := p.array(items * n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
+			return p.dev.Do(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
 		})
 		return out
 	}

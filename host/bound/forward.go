@@ -89,7 +89,7 @@ func (p *pass) inputs() Interval {
 	copies := func(x Array) Array {
 		out := p.array(b.Items * n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: x, Index: at, P: 1, N: b.Inputs / g, T: len(index), Total: len(index), R: g * n})
+			return p.dev.Do(Gather{Out: out, In: x, Index: at, P: 1, N: b.Inputs / g, T: len(index), Total: len(index), R: g * n})
 		})
 		return out
 	}
@@ -121,7 +121,7 @@ func (p *pass) join(k int, of func(s int) Array) Array {
 	for i, s := range l.feed {
 		a, n := of(s), l.locals[i].n
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: l.locals[i].at, P: items, N: n, T: n, At: l.first[i], Total: l.in, R: 1})
+			return p.dev.Do(Gather{Out: out, In: a, Index: l.locals[i].at, P: items, N: n, T: n, At: l.first[i], Total: l.in, R: 1})
 		})
 	}
 	return out
@@ -137,7 +137,7 @@ func (p *pass) underTaps(l *layer, z Interval) Interval {
 	gather := func(a Array) Array {
 		out := p.array(items * n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: l.tap, P: items, N: l.in, T: n, Total: n, R: 1})
+			return p.dev.Do(Gather{Out: out, In: a, Index: l.tap, P: items, N: l.in, T: n, Total: n, R: 1})
 		})
 		return out
 	}
@@ -167,7 +167,7 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 		gather := func(a Array) Array {
 			out := p.array(boxes.count * n)
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.Model.arrays[2*k].n, T: n, Total: n, R: 1})
+				return p.dev.Do(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.Model.arrays[2*k].n, T: n, Total: n, R: 1})
 			})
 			return out
 		}
@@ -193,13 +193,13 @@ func (p *pass) affineOf(k int, h hidden, w, b Interval, perBox int) {
 // affineAt is an Affine at every position of layer l.
 func (p *pass) affineAt(l *layer, h hidden, w, b, z Interval, nonNeg bool, batch Batch) {
 	if l.dense {
-		p.do(func() error { return p.dev.Affine(p.affine(h, w, b, z, nonNeg, batch, l.in, l.out)) })
+		p.do(func() error { return p.dev.Do(p.affine(h, w, b, z, nonNeg, batch, l.in, l.out)) })
 		return
 	}
 	under := p.underTaps(l, z)
 	batch = Batch{Items: batch.Items * l.positions, PerBox: batch.PerBox * l.positions, Inputs: batch.Inputs * l.positions}
 	p.do(func() error {
-		return p.dev.Affine(p.affine(h, w, b, under, nonNeg, batch, l.taps, l.channels))
+		return p.dev.Do(p.affine(h, w, b, under, nonNeg, batch, l.taps, l.channels))
 	})
 	p.release(under.Lo, under.Hi)
 }

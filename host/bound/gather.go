@@ -5,7 +5,7 @@ package bound
 //	Out[p][At+t][r] = In[p][Index[t]][r],   0 where Index[t] is -1
 //
 // for t < T and all r < R; other places of Out stay as they are. It is im2col (and its
-// transpose, for the ranges of (30) of docs/convolution.md), the matrix of a convolution with
+// transpose, for the ranges of (30) of docs/theory.md), the matrix of a convolution with
 // groups, and, called once for each source, what joins the outputs of several layers: in the
 // order of At, up to Total, as what is written is compared after the last.
 // Index holds integers, below 2^24, as numbers of the device. Nothing is rounded.

@@ -7,7 +7,7 @@ package bound
 //
 // of those e with Select[p][Entry[e]] = Slot[e], where Select is not nil; Add adds the sum to
 // what Out holds. It takes rows from taps to inputs (col2im), from pools to their stars, and
-// adds them at a fork (docs/convolution.md). What it is wrong by has been charged
+// adds them at a fork (docs/theory.md (28)). What it is wrong by has been charged
 // through Relax.Err, for the longest list and Add (SumRoundings).
 //
 // Start, Entry and Slot hold integers, below 2^24 (Start: 2^24 entries at most), as numbers of

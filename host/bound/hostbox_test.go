@@ -17,8 +17,10 @@ type recorder struct {
 	lo, hi [][]float64
 }
 
-func (r *recorder) DrawBox(a bound.DrawBox) error {
-	if err := r.Device.DrawBox(a); err != nil {
+func (r *recorder) Do(op bound.Operation) error {
+	err := r.Device.Do(op)
+	a, is := op.(bound.DrawBox)
+	if err != nil || !is {
 		return err
 	}
 	lo, hi := make([]float64, a.Boxes*a.N), make([]float64, a.Boxes*a.N)

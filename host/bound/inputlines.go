@@ -13,7 +13,7 @@ import "psafe/host/model/posterior"
 //
 // Concretize subtracts everything that rounding and relaxation may have cost from the constant, for
 // all x of the box at once, and its bound is at most the least value of what is left
-// (docs/soundness.md, section 3). So the least value of A x over the same box may be taken off again.
+// (docs/theory.md, section 5.3). So the least value of A x over the same box may be taken off again.
 // One cost is not paid for all x: where the network's input feeds several layers, and the last of them,
 // coefficients are added up, and Concretize pays for that at the least value alone. That is Loose.
 type InputLines struct {

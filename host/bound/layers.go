@@ -9,7 +9,7 @@ import (
 )
 
 // layer is what the propagation knows of a layer: facts of the network, of which those of
-// docs/convolution.md, section "How the code propagates", decide what is bounded how.
+// docs/theory.md, sections 4.3 and 4.7, decide what is bounded how.
 type layer struct {
 	in, out int
 	// facts is the activation as package network has it, activation as devices do.
@@ -146,7 +146,7 @@ func (l *layer) isOneChannel(y *layer) bool {
 
 // charge is what Relax charges rows for that pass the layer: the sum over its neurons, the
 // roundings of coefficients on the way to its inputs, and those of adding what arrived from
-// several layers (docs/convolution.md).
+// several layers (docs/theory.md, section 4).
 func (l *layer) charge(p Precision) Charge {
 	sums := SumRoundings(l.longest, false) + l.forks
 	if !l.pool {

@@ -1,6 +1,6 @@
 package bound
 
-// MergeRows multiplies property rows into the last affine layer (docs/soundness.md,
+// MergeRows multiplies property rows into the last affine layer (docs/theory.md,
 // MergeRows), giving a layer whose outputs are the margins:
 //
 //	W[p][j][r] = [down, up] of sum_i C[x][r][i] Weight[b][j][i]

@@ -45,7 +45,7 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 
 // NewModelOfDepth is NewModel for passes in which rows of hidden neurons, and of differences of
 // such, go down through at most depth activations or max pools, and end at the intervals of what
-// is below (docs/soundness.md, section 3); if depth is 0, down to the input. Rows of the property
+// is below (docs/theory.md, section 2.4); if depth is 0, down to the input. Rows of the property
 // always do.
 func NewModelOfDepth(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
 	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), windows: worthWindows, depth: depth})
@@ -263,7 +263,7 @@ func (m *Model) Draw(spec BoxSpec) (*Boxes, error) {
 		boxes.add(i, box, slices.ContainsFunc(spec.Gamma[i/2], positive))
 		gamma, err := m.uploadOne(spec.Gamma[i/2])
 		if err == nil {
-			err = m.dev.DrawBox(DrawBox{
+			err = m.dev.Do(DrawBox{
 				Box: box, Centre: d.centre, Unit: d.unit, Gamma: gamma, Boxes: boxes.count, N: d.n,
 				Sampled: spec.Sampled, Seed: spec.Seed, First: spec.First, Stream: uint32(i),
 			})

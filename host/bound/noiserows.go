@@ -2,7 +2,7 @@ package bound
 
 import "psafe/host/arith"
 
-// NoiseRows adds the noise of one layer to rows, docs/concentration.md (11) and (12):
+// NoiseRows adds the noise of one layer to rows, docs/theory.md (11) and (12):
 //
 //	s_j          = S[p][j][r] + Round.Delta, at least the variance of row r's coefficient of z_j
 //	Mean[p][r]  >= MeanIn[p][r % Cols] + sqrt(2/pi) sum_j sqrt(s_j) Radius[x][j]

@@ -1,7 +1,7 @@
 package bound
 
 // PairNoise bounds what the parameters of a lowered linear map do to differences of two of its
-// pre-activations of one channel, u = Unit[r] and v = Other[p][r] (docs/convolution.md
+// pre-activations of one channel, u = Unit[r] and v = Other[p][r] (docs/theory.md
 // (24)): with z(k) the input under tap k at the position of u minus that at the position of v,
 // whose range over the intervals of Z (0 under no tap, and where both are one input) has the
 // greatest magnitude m_k,

@@ -145,7 +145,7 @@ func TestConcentratePaths(t *testing.T) {
 		eps    float64
 		sizes  []int
 		// swing has a first layer that is all noise around inputs that are all
-		// swing, so that the mean of docs/concentration.md (11) is most of the bounds.
+		// swing, so that the mean of docs/theory.md (11) is most of the bounds.
 		swing bool
 		// means are those of all weights, if not 0; still is how many layers are certain.
 		means, still int

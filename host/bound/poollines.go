@@ -1,7 +1,7 @@
 package bound
 
 // PoolLines bounds the units of a max pool, v = max of the members y of its window, by the star
-// y_* that PoolStar chose (docs/convolution.md (22) to (25)). With [l, u] = Pre of the
+// y_* that PoolStar chose (docs/theory.md (22) to (25)). With [l, u] = Pre of the
 // members, and Lead[p][u*Window+s] <= inf_x (y_* - y_s), by how much the star leads y_s at least,
 // the slot of the star and slots without a member counting for nothing:
 //

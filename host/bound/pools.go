@@ -2,7 +2,7 @@ package bound
 
 import "math"
 
-// Max pools (docs/convolution.md (22) to (25)): v = max of the members y of its window. The
+// Max pools (docs/theory.md (22) to (25)): v = max of the members y of its window. The
 // star y_* of a window is the member whose interval has the largest middle, v >= y_*, and v is
 // below a line in y_*, for which it helps to know by how much the star leads the others at least.
 
@@ -29,7 +29,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 		err: p.array(n), v: h.pre, above: p.interval(n), star: p.interval(n),
 	}
 	p.do(func() error {
-		return p.dev.PoolStar(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
+		return p.dev.Do(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
 	})
 	h.pool = v // leads looks for the stars
 	var lead Array
@@ -40,7 +40,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 		v.radius = p.array(n)
 	}
 	p.do(func() error {
-		return p.dev.PoolLines(PoolLines{
+		return p.dev.Do(PoolLines{
 			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
 			Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
 			Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
@@ -84,7 +84,7 @@ func (p *pass) leads(k int) Array {
 		r := &l.leads[i]
 		part := p.lead(p.differencesOf(k, r), r)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
+			return p.dev.Do(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
 		})
 		p.release(part)
 	}
@@ -107,7 +107,7 @@ func (p *pass) differencesOf(k int, r *run) difference {
 	l, items := &p.layers[k], p.query.Batch.Items
 	d := difference{layer: l.feed[0], unit: r.unit, other: p.array(items * r.n), n: r.n}
 	p.do(func() error {
-		return p.dev.Gather(Gather{Out: d.other, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
+		return p.dev.Do(Gather{Out: d.other, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
 	})
 	return d
 }
@@ -142,14 +142,14 @@ func (p *pass) greaterOf(old, next Array, r *run) Array {
 	index := p.filled(0, n)
 	copies := func(out, in, index Array, each, at, total int) {
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: in, Index: index, P: items, N: each, T: n, At: at, Total: total, R: 1})
+			return p.dev.Do(Gather{Out: out, In: in, Index: index, P: items, N: each, T: n, At: at, Total: total, R: 1})
 		})
 	}
 	copies(above, p.filled(math.Inf(1), items), index, 1, 0, n)
 	copies(bound, next, r.local, n, 0, 2*n)
 	copies(bound, p.filled(math.Inf(-1), items), index, 1, n, 2*n)
 	p.do(func() error {
-		return p.dev.Intersect(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n})
+		return p.dev.Do(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n})
 	})
 	p.release(above, bound, next)
 	return old
@@ -179,7 +179,7 @@ func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interv
 	w, b, perBox := negated(d.layer)
 	s, c := p.interval(items*l.in*d.n), p.array(items*d.n)
 	p.do(func() error {
-		return p.dev.PlaceRows(PlaceRows{
+		return p.dev.Do(PlaceRows{
 			S: s, C: Interval{Lo: c}, W: w, B: b, Taps: l.tap, Unit: d.unit, Other: d.other, P: items, PerBox: perBox,
 			R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 		})
@@ -218,7 +218,7 @@ func (p *pass) negated(a Array, n int) Array {
 	out, c, none := p.array(n), p.array(n), p.filled(0, n)
 	minus, zero := p.filled(-1, 1), p.filled(0, 1)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: out}, C: c, A: a, CIn: none, W: Interval{minus, minus}, B: Interval{zero, zero},
 			PerBox: 1, P: 1, R: n, In: 1, Out: 1,
 		})

@@ -118,7 +118,7 @@ func (p Precision) RoundHi(x float64) float64 {
 // numbers of the device's format, rounded up.
 type Rounding struct{ Rel, Abs float64 }
 
-// gamma is g_k = k u / (1 - k u) of docs/soundness.md (5), rounded up.
+// gamma is g_k = k u / (1 - k u) of docs/theory.md (5), rounded up.
 func (p Precision) gamma(k int) float64 {
 	ku := float64(k) * p.Unit()
 	if !(ku < 0.25) {
@@ -140,7 +140,7 @@ func roundings(n int) int { return Block + (n+Block-1)/Block - 1 }
 // beside a sum of magnitudes that meets as many, with at most n products.
 //
 // With M the exact sum of magnitudes, m the computed one: the sum is wrong by at
-// most g_k M + n eta (docs/soundness.md (5); a product that underflows is wrong by eta/2),
+// most g_k M + n eta (docs/theory.md (5); a product that underflows is wrong by eta/2),
 // and M <= (m + n eta) / (1-u)^k. The push is computed as fl(fl(m Rel) + Abs),
 // which is >= (m Rel (1-u) - eta/2 + Abs)(1-u). So Rel >= g_k (1-u)^-(k+2) and
 // Abs >= (3 n + 1) eta (1-u)^-2 suffice, since g_k < 1.

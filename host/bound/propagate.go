@@ -8,10 +8,10 @@ import (
 type Propagation int
 
 const (
-	// IBP propagates intervals (docs/soundness.md, Affine), through several linear layers behind
+	// IBP propagates intervals (docs/theory.md, Affine), through several linear layers behind
 	// each other (batch norms, joins) in one step.
 	IBP Propagation = iota
-	// LBP back-substitutes linear bounds (docs/soundness.md, section 3), every hidden bound
+	// LBP back-substitutes linear bounds (docs/theory.md, section 2.3), every hidden bound
 	// intersected with that of IBP.
 	LBP
 )
@@ -188,7 +188,7 @@ func (p *pass) activate(k int) {
 	p.observe("pre.lo", k, h.pre.Lo)
 	p.observe("pre.hi", k, h.pre.Hi)
 	p.do(func() error {
-		return p.dev.Activate(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
+		return p.dev.Do(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
 	})
 }
 
@@ -204,14 +204,14 @@ func (p *pass) relax(k int) {
 	if l.pool {
 		r.Pre, r.Upper = h.pool.star, h.pool.above
 	}
-	p.do(func() error { return p.dev.Relax(r) })
+	p.do(func() error { return p.dev.Do(r) })
 }
 
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, bound := range p.boundsOf(k, p.forms(k)) {
 		p.do(func() error {
-			return p.dev.Intersect(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
+			return p.dev.Do(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
 		})
 		p.release(bound)
 	}
@@ -262,7 +262,7 @@ func (p *pass) mergeRows(k int) mergedLayer {
 	r := rows.rows
 	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
 	p.do(func() error {
-		return p.dev.MergeRows(MergeRows{
+		return p.dev.Do(MergeRows{
 			W: m.w, B: m.b, Weight: p.query.Boxes.w[k], Bias: p.query.Boxes.b[k], C: rows.c, D: rows.d,
 			Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
 			Batch: p.query.Batch, In: l.in, Out: l.out, Rows: r,
@@ -278,7 +278,7 @@ func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
 	h := hidden{pre: p.interval(n), mag: p.array(n)}
 	z, nonNeg, batch := p.input(k)
 	batch.PerBox = 1
-	p.do(func() error { return p.dev.Affine(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r)) })
+	p.do(func() error { return p.dev.Do(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r)) })
 	return h.pre.Lo
 }
 

@@ -73,7 +73,7 @@ func (p *pass) splitRows(l, r int, by splitLists, s, c Array) (a, next Array) {
 	}
 	a, next = p.array(n), p.array(items*r)
 	p.do(func() error {
-		return p.dev.SplitRows(SplitRows{
+		return p.dev.Do(SplitRows{
 			A: a, C: next, S: s, CIn: c, Slope: slope, Phase: phase, Beta: beta,
 			Z: h.z, Hi: h.hi, Mag: h.mag, P: items, N: lay.out, R: r,
 			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
@@ -99,7 +99,7 @@ func (p *pass) throughSplits(l, r int, by splitLists, a, c Array) (over Array, b
 		below.Hi = p.array(items * lay.in * r)
 	}
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: below, C: next, A: over, CIn: constant, W: p.query.Boxes.w[l], B: p.query.Boxes.b[l],
 			PerBox: p.query.Batch.PerBox, P: items, R: r, In: lay.in, Out: lay.out,
 		})
@@ -114,7 +114,7 @@ func (p *pass) splitBound(r int, a Interval, c Array) Array {
 	items := p.query.Batch.Items
 	bound := p.array(items * r)
 	p.do(func() error {
-		return p.dev.Concretize(Concretize{
+		return p.dev.Do(Concretize{
 			Bound: bound, S: a, C: c, X: p.query.Inputs.x, NonNeg: p.query.Inputs.nonNeg, P: items, R: r,
 			In: p.layers[0].in, Inputs: items, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
 		})

@@ -1,7 +1,7 @@
 package bound
 
 // Relax gives two lines for each activation on its pre-activation interval
-// (docs/soundness.md, section 3):
+// (docs/theory.md, sections 2.2 and 10.3):
 //
 //	ALo t + BLo <= sigma(t) <= AHi t + BHi   for all t in [Pre.Lo, Pre.Hi]
 //

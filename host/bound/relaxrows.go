@@ -1,12 +1,12 @@
 package bound
 
 // RelaxRows takes rows of coefficients over the activated neurons z of a layer to
-// rows over its pre-activations zeta, as lower bounds (docs/soundness.md, section 3).
+// rows over its pre-activations zeta, as lower bounds (docs/theory.md, section 10.4).
 //
 // The coefficient of row r at z_j is any number between S.Lo and S.Hi, whichever
 // is worse. For z_j >= 0 that is S.Lo, for z_j <= 0 it is S.Hi; for an interval of
 // both signs the lower bound of min(S.Lo z, S.Hi z), which is concave in z, is its
-// chord over [Z.Lo, Z.Hi]: it lies above both McCormick planes of docs/soundness.md (4)
+// chord over [Z.Lo, Z.Hi]: it lies above both McCormick planes of docs/theory.md (4)
 // after their minimum over the weight. Then
 //
 //	A[p][j][r] = coefficient * slope,   slope and intercept of Lo if coefficient >= 0, else of Hi

@@ -106,7 +106,7 @@ func (p *pass) concretize(f *flight, l int) {
 	}
 	bound := p.array(items * r)
 	p.do(func() error {
-		return p.dev.Concretize(Concretize{
+		return p.dev.Do(Concretize{
 			Bound: bound, S: s, C: f.c.Lo, X: x, NonNeg: p.nonNeg(l),
 			P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().concretizeRounding(n, before, joins),
 		})
@@ -141,7 +141,7 @@ func (p *pass) relaxRows(f *flight, l int, op RelaxRows) Array {
 	items, r, s := p.query.Batch.Items, f.rows(), f.over[l]
 	op.A, op.C, op.S, op.CIn = p.array(items*op.N*r), p.array(items*r), s, f.c
 	op.PerBox, op.Cols, op.Mirrored, op.P = f.perBox, f.cols, f.mirrored, items
-	p.do(func() error { return p.dev.RelaxRows(op) })
+	p.do(func() error { return p.dev.Do(op) })
 	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
 	delete(f.over, l)
 	f.c, f.perBox, f.cols, f.mirrored = Interval{Lo: op.C}, 1, r, false
@@ -176,7 +176,7 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 	if !lay.dense {
 		op.CIn = p.filled(0, n*r)
 	}
-	p.do(func() error { return p.dev.BackSubstitute(op) })
+	p.do(func() error { return p.dev.Do(op) })
 	if lay.dense {
 		p.release(f.c.Lo)
 		f.c.Lo = c
@@ -195,7 +195,7 @@ func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
 	items, r := p.query.Batch.Items, f.rows()
 	sums := p.array(items * l.channels * r)
 	p.do(func() error {
-		return p.dev.GatherSum(GatherSum{
+		return p.dev.Do(GatherSum{
 			Out: sums, In: a, Start: l.atPlaces.start, Entry: l.atPlaces.entry,
 			P: items, N: l.positions, J: 1, E: l.atPlaces.entries, R: l.channels * r,
 		})
@@ -204,7 +204,7 @@ func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
 	boxes := (items + perBox - 1) / perBox
 	none, s, c := p.filled(0, boxes*l.channels), p.array(items*r), p.array(items*r)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: s}, C: c, A: sums, CIn: f.c.Lo, W: Interval{none, none}, B: b,
 			PerBox: perBox, P: items, R: r, In: 1, Out: l.channels,
 		})
@@ -266,7 +266,7 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 			out = p.array(p.query.Batch.Items * by.lists.places * f.rows())
 		}
 		p.do(func() error {
-			return p.dev.GatherSum(GatherSum{
+			return p.dev.Do(GatherSum{
 				Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
 				P: p.query.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
 			})

@@ -53,7 +53,7 @@ func (p *pass) look(s int, a Array) Array {
 	}
 	out := p.array(w.images * at.n * r)
 	p.do(func() error {
-		return p.dev.Gather(Gather{Out: out, In: a, Index: at.at, P: w.images, N: n, T: at.n, Total: at.n, R: r})
+		return p.dev.Do(Gather{Out: out, In: a, Index: at.at, P: w.images, N: n, T: at.n, Total: at.n, R: r})
 	})
 	w.copies[a] = out
 	return out
@@ -115,7 +115,7 @@ func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
 				s := &v.sights[i]
 				index, n := []Array{s.lower, s.upper}[half], s.n*s.rows
 				p.do(func() error {
-					return p.dev.Gather(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
+					return p.dev.Do(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
 				})
 			}
 		}
@@ -158,13 +158,13 @@ func (p *pass) leadsByWindows(k int, v *view) Array {
 			r := p.rowsOfStart()
 			d := difference{layer: l.feed[0], unit: p.membersOfStart(l), other: p.array(items * n), n: s.rows}
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: d.other, In: stars, Index: s.units, P: items, N: l.out * l.window, T: n, Total: n, R: 1})
+				return p.dev.Do(Gather{Out: d.other, In: stars, Index: s.units, P: items, N: l.out * l.window, T: n, Total: n, R: 1})
 			})
 			return []Array{p.lead(d, r)}
 		})
 		local := p.span(0, n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.first, Total: l.out * l.window, R: 1})
+			return p.dev.Do(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.first, Total: l.out * l.window, R: 1})
 		})
 		p.release(part[0], local)
 	}

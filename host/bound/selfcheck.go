@@ -97,7 +97,7 @@ func selfCheck(dev Device, briefly bool) ([]Trace, error) {
 		if briefly && !brief {
 			return nil
 		}
-		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
+		r := &recorder{Device: dev, trace: Trace{Job: name}}
 		if err := query(r, seed-1); err != nil {
 			return fmt.Errorf("self-check %q: %w", name, err)
 		}
@@ -197,7 +197,7 @@ func crossed(dev Device, numbers *selfNumbers) error {
 		}
 		arrays[i] = a
 	}
-	return dev.Intersect(Intersect{Pre: Interval{arrays[0], arrays[1]}, Bound: arrays[2], P: 1, N: n})
+	return dev.Do(Intersect{Pre: Interval{arrays[0], arrays[1]}, Bound: arrays[2], P: 1, N: n})
 }
 
 // clbp runs PropagateCLBP on the query's inputs.

@@ -1,29 +1,11 @@
 package bound
 
 import (
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"psafe/host/model/network"
 )
-
-// TestOperations: the list is what Device says, in its order.
-func TestOperations(t *testing.T) {
-	device, memory := reflect.TypeFor[Device](), reflect.TypeFor[Memory]()
-	for i := range device.NumMethod() {
-		m := device.Method(i)
-		_, isMemory := memory.MethodByName(m.Name)
-		listed := slices.ContainsFunc(operations, func(op Operation) bool { return reflect.TypeOf(op).Name() == m.Name })
-		if listed == isMemory {
-			t.Errorf("%s: of Memory %v, in the list of operations %v", m.Name, isMemory, listed)
-		}
-		if !isMemory && (m.Type.NumIn() != 1 || m.Type.In(0).Name() != m.Name) {
-			t.Errorf("%s takes %v, not a struct of its own name", m.Name, m.Type)
-		}
-	}
-}
 
 // TestSelfJobs: every kind of activation is in some query, and the names differ.
 func TestSelfJobs(t *testing.T) {

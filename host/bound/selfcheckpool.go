@@ -45,7 +45,7 @@ func pooled(dev Device) error {
 	}
 	for range 2 {
 		if s.err == nil {
-			s.err = dev.PoolStar(star)
+			s.err = dev.Do(star)
 		}
 		lines.Lower, lines.Upper, lines.Err = s.line(items*units), s.line(items*units), s.out(items*units)
 		lines.V, lines.Above, lines.MagOut = s.interval(items*units), s.interval(items*units), s.out(items*units)
@@ -54,7 +54,7 @@ func pooled(dev Device) error {
 			lines.RadiusOut = s.out(items * units)
 		}
 		if s.err == nil {
-			s.err = dev.PoolLines(lines)
+			s.err = dev.Do(lines)
 		}
 		for _, kind := range []network.Kind{network.ReLU, network.Tanh} {
 			r := Relax{
@@ -62,7 +62,7 @@ func pooled(dev Device) error {
 				Mag: lines.MagOut, N: items * units, Activation: Activation{Kind: kind}, Charge: lines.Charge,
 			}
 			if s.err == nil {
-				s.err = dev.Relax(r)
+				s.err = dev.Do(r)
 			}
 		}
 		// Once more without what is optional.

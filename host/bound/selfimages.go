@@ -108,11 +108,11 @@ func (m *selfMap) gathers() error {
 			return m.err
 		}
 		a := Gather{Out: out, In: two, Index: twoIndex, P: items, N: 5, T: 2, Total: n + 2, R: rows}
-		if err := m.dev.Gather(a); err != nil {
+		if err := m.dev.Do(a); err != nil {
 			return err
 		}
 		a = Gather{Out: out, In: in, Index: index, P: items, N: m.in, T: n, At: 2, Total: n + 2, R: rows}
-		if err := m.dev.Gather(a); err != nil {
+		if err := m.dev.Do(a); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (m *selfMap) sums() error {
 		return m.err
 	}
 	for _, a := range []GatherSum{a, chosen, one, added} {
-		if err := m.dev.GatherSum(a); err != nil {
+		if err := m.dev.Do(a); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (m *selfMap) rows() error {
 		return m.err
 	}
 	for _, a := range []PlaceRows{a, both, squares} {
-		if err := m.dev.PlaceRows(a); err != nil {
+		if err := m.dev.Do(a); err != nil {
 			return err
 		}
 	}

@@ -98,12 +98,12 @@ func sharedWeights(dev Device, numbers *selfNumbers) error {
 		P:     items, PerBox: 2, Inputs: inputs, R: rows, In: in, Positions: positions, K: taps, Channels: channels,
 		Round: dev.Precision().PairRounding(taps)}
 	for _, call := range []func() error{
-		func() error { return dev.SharedVar(variance) },
-		func() error { return dev.ShareBox(box) },
-		func() error { return dev.ShareRows(through) },
-		func() error { return dev.PairNoise(pair) },
-		func() error { pair.Squared, pair.SumIn = true, nil; return dev.PairNoise(pair) },
-		func() error { variance.VarIn, variance.Cols = nil, 1; return dev.SharedVar(variance) },
+		func() error { return dev.Do(variance) },
+		func() error { return dev.Do(box) },
+		func() error { return dev.Do(through) },
+		func() error { return dev.Do(pair) },
+		func() error { pair.Squared, pair.SumIn = true, nil; return dev.Do(pair) },
+		func() error { variance.VarIn, variance.Cols = nil, 1; return dev.Do(variance) },
 	} {
 		if s.err == nil {
 			s.err = call()

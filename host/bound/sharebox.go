@@ -1,7 +1,7 @@
 package bound
 
 // ShareBox replaces a weight box of shared weights, for each row, by one matrix and a constant
-// (docs/convolution.md (29)). With [l,h] the interval of weight (k,o), and its factor
+// (docs/theory.md (29)). With [l,h] the interval of weight (k,o), and its factor
 // g(k,o) in [gL, gU] = G[p][k][o][r] widened by Slack a(o) most + Under as in SharedVar, for every
 // weight of the interval
 //

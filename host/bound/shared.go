@@ -3,7 +3,7 @@ package bound
 import "math"
 
 // Boxes of weights that are used in several places. Rows may take each place by itself, as if the
-// weights there were different ones, or remember that they are one (docs/convolution.md
+// weights there were different ones, or remember that they are one (docs/theory.md
 // (29)). Both bound the same box: the better counts.
 
 // alsoShared adds, for weight boxes with width, each form once more with (29), if one of the
@@ -35,7 +35,7 @@ func (p *pass) sharedProducts(f *flight, l int, a Array) Interval {
 	g := p.factors(l, a, r)
 	w, c, most := p.array(items*lay.taps*lay.channels*r), p.array(items*r), p.mostSquares(l)
 	p.do(func() error {
-		return p.dev.ShareBox(ShareBox{
+		return p.dev.Do(ShareBox{
 			W: w, C: c, CIn: f.c.Lo, G: g, A: a, Weight: weight, Bias: bias, MaxSq: most,
 			P: items, PerBox: perBox, R: r, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
@@ -45,7 +45,7 @@ func (p *pass) sharedProducts(f *flight, l int, a Array) Interval {
 	f.c.Lo = c
 	s := p.array(items * lay.positions * lay.taps * r)
 	p.do(func() error {
-		return p.dev.ShareRows(ShareRows{S: s, A: a, W: w, P: items, R: r, Positions: lay.positions, K: lay.taps, Channels: lay.channels})
+		return p.dev.Do(ShareRows{S: s, A: a, W: w, P: items, R: r, Positions: lay.positions, K: lay.taps, Channels: lay.channels})
 	})
 	p.release(w)
 	return Interval{s, s}
@@ -60,7 +60,7 @@ func (p *pass) mostSquares(l int) Array {
 	z, _, _ := p.input(l)
 	radius, square, most, zeros := p.array(n), p.array(n), p.array(n), p.filled(0, n)
 	p.do(func() error {
-		return p.dev.Vary(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
+		return p.dev.Do(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
 	})
 	p.release(radius, square)
 	if p.cache.mostSquares == nil {
@@ -82,7 +82,7 @@ func (p *pass) sharedDifferences(d *difference) *flight {
 	z, _, _ := p.input(d.layer)
 	charge := p.array(items * d.n)
 	p.do(func() error {
-		return p.dev.PairNoise(PairNoise{
+		return p.dev.Do(PairNoise{
 			Sum: charge, V: c.half, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other,
 			P: items, PerBox: perBox, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 			Round: p.dev.Precision().PairRounding(l.taps),

@@ -15,7 +15,7 @@ type SharedRounding struct {
 // outputs at each of positions places.
 //
 // A term of G meets roundings(positions) roundings, so G is wrong by at most g_k sum|A| max|z| +
-// positions eta/2 (1 + g_k) (docs/soundness.md (5)); this is absolute, as terms cancel. a0 is
+// positions eta/2 (1 + g_k) (docs/theory.md (5)); this is absolute, as terms cancel. a0 is
 // wrong by less, without products. sum|A| is computed beside them and meets no more roundings:
 // Slack and Under are those of pushFor.
 //

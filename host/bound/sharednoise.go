@@ -6,7 +6,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Noise that all layers have in common, W = mean + D e + P z (docs/posteriors.md (92b)). D e is that of
+// Noise that all layers have in common, W = mean + D e + P z (docs/theory.md (92b)). D e is that of
 // independent weights, which the device computes. P z is a level of its own below all others, which the
 // host computes: over the boxes of what feeds each layer, from the coefficients of rows.
 

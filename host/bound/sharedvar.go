@@ -1,7 +1,7 @@
 package bound
 
 // SharedVar adds the variance of the noise of one layer with shared weights to rows
-// (docs/convolution.md (17)):
+// (docs/theory.md (17)):
 //
 //	g(k,o)      in G[p][k][o][r], up to Slack a(o) most + Under: the factor of weight (k,o) in row r
 //	a(o)      = sum over positions of |A[p][position][o][r]|,   a0(o) the same without |.|
@@ -11,7 +11,7 @@ package bound
 // x = p % Inputs. G is what BackSubstitute makes of A [P x Positions x (Channels R)] and, as a
 // weight box, of the intervals of the inputs under each tap [P x K x Positions] (30). It
 // is rounded to nearest, and terms cancel: so what it may be wrong by is absolute, at most
-// Slack a(o) most + Under (docs/soundness.md has the proof). V, VB and MaxSq are >= 0. All is
+// Slack a(o) most + Under (docs/theory.md, section 10.6, has the proof). V, VB and MaxSq are >= 0. All is
 // rounded up; what is not finite becomes +Inf.
 type SharedVar struct {
 	Var, VarIn  Array    // out [P x R]; in [P x Cols], nil for 0

@@ -10,7 +10,7 @@ import (
 	"psafe/internal/vector"
 )
 
-// The mean of noise over a box, sharper than (11) (docs/concentration.md, section 8): it is taken
+// The mean of noise over a box, sharper than (11) (docs/theory.md, section 3.5): it is taken
 // together with what the row does over the box, and the noise of layers above the first by
 // comparing it with a process that is linear in what is below (34). All of it is computed on the
 // host, in float64 rounded up, from the coefficients of rows that a device has computed: a few
@@ -108,7 +108,7 @@ type reaches struct {
 
 // noise bounds mean and variance of the noise of rows of an item, for each layer from the top
 // down to the first with noise, [rows] each. A row is then at least as far above m0 - sum of
-// means as docs/concentration.md (13a) says with these variances. Rows are shared out over all
+// means as docs/theory.md (13a) says with these variances. Rows are shared out over all
 // cores. The error is that of ended, and there are no bounds then.
 func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]float64, err error) {
 	for range d.top - s.first + 1 {

@@ -15,7 +15,7 @@ import (
 	"psafe/internal/vector"
 )
 
-// exact is what docs/concentration.md, section 8, says of one row of an item, in 300 bits.
+// exact is what docs/theory.md, section 3.5, says of one row of an item, in 300 bits.
 type exact struct {
 	post  *posterior.Posterior
 	first int

@@ -179,7 +179,7 @@ func (n *CLBPMargins) SharpLevels(p int) int {
 	return n.sharp.down.top - n.sharp.sharper.first + 1
 }
 
-// Sharp is what ByLines.At says of row r of item p, with less noise (docs/concentration.md (34),
+// Sharp is what ByLines.At says of row r of item p, with less noise (docs/theory.md (34),
 // (38)); mean is nil where Sharpen has not been asked or had nothing to say.
 func (n *CLBPMargins) Sharp(p, r int) (lo float64, mean, variance []float64) {
 	s := n.sharp

@@ -1,6 +1,6 @@
 package bound
 
-// Other lower slopes for rows of the property (docs/concentration.md, section 9). A line below
+// Other lower slopes for rows of the property (docs/theory.md, section 3.6). A line below
 // max(t, 0) may have any slope in [0, 1]. The usual one makes the least area, and is one of the two
 // ends; but a slope of 1 passes noise on, and a slope of 0 does not.
 

@@ -2,7 +2,7 @@ package bound
 
 // SplitRows takes rows of coefficients over z = max(zeta, 0) of a layer to rows over its
 // pre-activations zeta, as RelaxRows does, but each row has for each neuron a lower slope, a phase
-// and a multiplier of its own (docs/soundness.md, SplitRows). With s = S[p][j][r]:
+// and a multiplier of its own (docs/theory.md, SplitRows). With s = S[p][j][r]:
 //
 //	Phase = 0, s >= 0:  A = s Slope + Beta         Slope zeta <= z for any Slope in [0, 1]
 //	Phase = 0, s < 0:   A = s Hi.A + Beta          z <= Hi.A zeta + Hi.B; s Hi.B to C

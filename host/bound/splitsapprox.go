@@ -18,14 +18,14 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 	if !lay.dense {
 		under, n := p.array(lay.positions*lay.taps*r), lay.positions*lay.taps
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: under, In: a, Index: lay.tap, P: 1, N: lay.in, T: n, Total: n, R: r})
+			return p.dev.Do(Gather{Out: under, In: a, Index: lay.tap, P: 1, N: lay.in, T: n, Total: n, R: r})
 		})
 		p.release(a)
 		a = under
 	}
 	cIn, c, out := s.write(make([]float64, lay.positions*r)), p.array(lay.positions*r), p.array(lay.out*r)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
 			PerBox: lay.positions, P: lay.positions, R: r, In: lay.channels, Out: lay.taps,
 		})

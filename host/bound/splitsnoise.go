@@ -8,7 +8,7 @@ import (
 
 // Allow lets the pre-activation of each unit of the next hidden layer, by[i], or each property row
 // from below, if all hidden layers are bounded, be off by that much from what the weight box says
-// ((68) of docs/confinement.md: noise, on the event that it is no more). All that is proved after
+// ((68) of docs/theory.md: noise, on the event that it is no more). All that is proved after
 // it holds for every such deviation, another one for every input and every unit. by are numbers >= 0
 // that fit the device's precision.
 func (s *Splits) Allow(by []float64) error {
@@ -65,7 +65,7 @@ func (p *pass) widen(k int) {
 	h, n := &p.hidden[k], p.layers[k].out
 	none := p.filled(0, n)
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
+		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
 	})
 }
 
@@ -83,7 +83,7 @@ func (p *pass) deviate(f *flight, l int, a Array) {
 	// A matrix for no input in particular; S is not used.
 	none, s, c := p.filled(0, items*n), p.array(items*r), p.array(items*r)
 	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
+		return p.dev.Do(BackSubstitute{
 			S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: by,
 			PerBox: 1, P: items, R: r, In: 1, Out: n,
 		})

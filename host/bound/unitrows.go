@@ -34,7 +34,7 @@ func (p *pass) boundUnits(k int, f form) Array {
 		for i, u := range l.units {
 			index := []Array{u.local, u.upper}[half]
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
+				return p.dev.Do(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
 			})
 		}
 	}
@@ -79,7 +79,7 @@ func (p *pass) unitRows(k int, u *run) *flight {
 		s.Hi = s.Lo
 	}
 	p.do(func() error {
-		return p.dev.PlaceRows(PlaceRows{
+		return p.dev.Do(PlaceRows{
 			S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
 			R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 		})
@@ -109,7 +109,7 @@ func (p *pass) part(f *flight, k int, s Interval) {
 		copies := func(a Array) Array {
 			out := p.array(items * n * r)
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: l.parts[i].at, P: items, N: l.in, T: n, Total: n, R: r})
+				return p.dev.Do(Gather{Out: out, In: a, Index: l.parts[i].at, P: items, N: l.in, T: n, Total: n, R: r})
 			})
 			return out
 		}

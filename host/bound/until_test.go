@@ -54,7 +54,10 @@ func (d insider) Within(over func() error) bound.Device {
 	return insider{d.Device, append(d.over, over)}
 }
 
-func (d insider) Affine(bound.Affine) error {
+func (d insider) Do(op bound.Operation) error {
+	if _, is := op.(bound.Affine); !is {
+		return d.Device.Do(op)
+	}
 	for _, over := range d.over {
 		if err := over(); err != nil {
 			return err
@@ -72,11 +75,11 @@ func TestUntilInside(t *testing.T) {
 		for i := range ended {
 			dev = bound.UntilOver(func() error { return ended[i] }, dev)
 		}
-		if err := errors.Join(bound.Ended(dev), dev.Affine(bound.Affine{})); err != nil {
+		if err := errors.Join(bound.Ended(dev), dev.Do(bound.Affine{})); err != nil {
 			t.Fatal(err)
 		}
 		ended[which] = errors.New("enough")
-		if err := dev.Affine(bound.Affine{}); err != ended[which] {
+		if err := dev.Do(bound.Affine{}); err != ended[which] {
 			t.Errorf("%d: the operation: %v", which, err)
 		}
 		if err := bound.Ended(dev); err != ended[which] {

@@ -6,7 +6,7 @@ import (
 	"psafe/host/model/network"
 )
 
-// Rows over windows (docs/convolution.md, section 11). What a unit of a convolution depends on lies in a
+// Rows over windows (docs/theory.md, section 4.8). What a unit of a convolution depends on lies in a
 // window of each layer below, and the windows of all positions look alike: they are one small
 // network without padding, seen at other places. So rows of a layer may be taken down as those of
 // the channels of one position, with one item for each image and position.
@@ -101,7 +101,7 @@ func (v *view) rowWork() float64 {
 }
 
 // within says that sums over the windows are not longer than those over the whole maps, for whose
-// roundings Relax charges (docs/convolution.md, section 11). Those of GatherSum may be, in one block, as
+// roundings Relax charges (docs/theory.md, section 4.8). Those of GatherSum may be, in one block, as
 // what lies outside of the image adds exact zeros.
 func (l *layer) within(whole *layer) bool {
 	return l.out <= whole.out && l.positions <= whole.positions && l.longest <= max(Block, whole.longest)

@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// What a ball says more than the box around it (docs/balls.md), of chains of dense layers.
+// What a ball says more than the box around it (docs/theory.md, section 3.7), of chains of dense layers.
 
 // ballCell is a ball around a centre in the cell; shutLo and shutHi say in which inputs the cell has
 // nothing below the centre, or above it.

@@ -36,7 +36,7 @@ func (f *numbers) below(x float64) float64 {
 func (f *numbers) above(x float64) float64 { return -f.below(-x) }
 
 // boxOf is the box of half-widths gamma, by layer, around the mean, or around the numbers that
-// draw gives: docs/soundness.md, DrawBox. Ends are c - h and c + h with c = centre + unit n and
+// draw gives: docs/theory.md, DrawBox. Ends are c - h and c + h with c = centre + unit n and
 // h = gamma unit, each operation rounded to nearest in the format. A weight without spread is
 // its mean, enclosed; unit is its standard deviation, or a little more.
 func boxOf(post *posterior.Posterior, f *numbers, gamma []float64, draw func(array, weight int) float32) (*weightBox, error) {

@@ -11,7 +11,7 @@ import (
 	"psafe/host/check/moments"
 )
 
-// What records say that exact moments show (docs/chernoff.md).
+// What records say that exact moments show (docs/theory.md, section 7).
 
 // chernoffProof is what a record says of the rows of S on one box of T, and of hidden layers above the second.
 type chernoffProof struct {

@@ -90,7 +90,7 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 
 // failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
 // with the cells and the failure budgets of a proof: the sum of what the cells fail with
-// (docs/concentration.md (14)). Where that is not enough for what a certificate says, other lines
+// (docs/theory.md (14)). Where that is not enough for what a certificate says, other lines
 // are tried: certify, which rounded otherwise, may have had better ones by luck.
 func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, taus []float64, enough func(fail float64) bool) (fail float64, err error) {
 	cells, err := cellsOf(task.T, trees)

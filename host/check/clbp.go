@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Concentration LBP (docs/concentration.md): how likely rows of a property fail in one cell.
+// Concentration LBP (docs/theory.md, section 3): how likely rows of a property fail in one cell.
 
 // radiusShare is the share of tau that a bound of the variation over the cell may fail with.
 const radiusShare = 1.0 / 64
@@ -20,7 +20,7 @@ const looseShare = 0x1p-20
 
 // cellPass bounds the hidden layers on one cell, on the event that none of these bounds fails:
 // each neuron's lower and its upper bound may do so with probability tau, its radius with
-// probability tau radiusShare (section 3). The pass is that of LBP with the means as weights.
+// probability tau radiusShare (section 3.3). The pass is that of LBP with the means as weights.
 type cellPass struct {
 	*noisy
 	pass
@@ -158,7 +158,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 }
 
 // aroundCentre bounds the neurons of the first layer of a chain at the cell's centre, but for
-// noise, and how far they vary from there: both have one event (section 8). It is nil
+// noise, and how far they vary from there: both have one event (section 3.5). It is nil
 // elsewhere.
 func (p *cellPass) aroundCentre(k int) (around []noise, centre span) {
 	if k > 0 || !p.graph.chain || !p.levels.noise[k] || p.point {
@@ -381,7 +381,7 @@ func (p *cellPass) cellFailUp(s *property.Safe) float64 {
 }
 
 // holdsUp bounds the probability that S holds at some one point of the cell, given S with its
-// rows negated: where certain rows fail S does, so one of them holds there (section 6).
+// rows negated: where certain rows fail S does, so one of them holds there (section 3.4).
 func (p *cellPass) holdsUp(negated *property.Safe) float64 {
 	return refutedUp(negated, p.tails(negated), p.budgetUp())
 }

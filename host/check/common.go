@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Noise that all layers have in common (docs/posteriors.md (92b)): SWAG's W = mean + D e + P z. D e is that
+// Noise that all layers have in common (docs/theory.md (92b)): SWAG's W = mean + D e + P z. D e is that
 // of independent weights, and P z one more level, below all others. A joint covariance has no D, and P z is
 // its only level.
 

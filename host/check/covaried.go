@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Layers whose weights depend on each other (docs/posteriors.md, section 6): the variance of a row's noise
+// Layers whose weights depend on each other (docs/theory.md, section 5.5): the variance of a row's noise
 // is a quadratic form over the box of what feeds the layer, of the covariance of the row.
 
 // mostFormedInputs is up to how many inputs the covariance of a row is made: as for certify.

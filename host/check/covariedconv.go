@@ -7,7 +7,7 @@ import (
 	"psafe/host/arith"
 )
 
-// Convolutions with a Kronecker covariance (docs/posteriors.md, section 6, "Convolutions"): one matrix of
+// Convolutions with a Kronecker covariance (docs/theory.md, section 5.6): one matrix of
 // taps and filters, whose weights depend on each other, at every position.
 
 // convBox is what feeds a convolution, position by position: what lies under the taps, and QA' of the middle

@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// What records say of the decision of the posterior predictive (docs/decisions.md).
+// What records say of the decision of the posterior predictive (docs/theory.md, section 9).
 
 // decision is what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <=
 // RivalUpper and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a

@@ -12,7 +12,7 @@ import (
 // meanDown is a lower bound, at most 0, of the mean of each row of S at any point of T, given an
 // upper bound of 1 - P_safe; known only if S is one conjunction. Where the network is safe the row
 // is >= 0, so that E row(x) >= -|row(x)|_2 sqrt(1 - P_safe), |.|_2 being the L2 norm over the weights
-// (docs/concentration.md, section 6).
+// (docs/theory.md, section 3.4).
 func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mean float64, known bool) {
 	rows, conjunction := task.S.Conjunction()
 	if !conjunction || !post.Independent() {

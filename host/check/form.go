@@ -74,7 +74,7 @@ func formedFields(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// writtenBounds refuses bounds that are not written as docs/cli.md says. A decimal between two
+// writtenBounds refuses bounds that are not written as docs/reference.md says. A decimal between two
 // float64s is taken for the nearest by other readers, which may claim more than what is proved here.
 func (r *record) writtenBounds() error {
 	type bound struct {

@@ -9,8 +9,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// freed widens a verified box by weights that cannot matter on it and T (docs/soundness.md,
-// section 7): those that only meet 0, from an input that is 0 on T or a neuron that is 0 on
+// freed widens a verified box by weights that cannot matter on it and T (docs/theory.md,
+// section 2.5): those that only meet 0, from an input that is 0 on T or a neuron that is 0 on
 // the box and T, may be anything; and into neurons that are never positive, the bias and
 // weights from what is never negative may be as low as they like. A weight that is used in
 // several places has to be free in all of them.

@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Sums of tails over the leaves of trees of phases (docs/leaves.md): each leaf has a lower bound of its row
+// Sums of tails over the leaves of trees of phases (docs/theory.md, section 6.5): each leaf has a lower bound of its row
 // whose noise is that of concentration LBP, on the event that hidden bounds for all of the box are right.
 
 // leafSum is what a record says of the rows of S on one box of T.

@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Networks that are linearised in their weights about the mean (docs/posteriors.md (99)): a row is that of the
+// Networks that are linearised in their weights about the mean (docs/theory.md (99)): a row is that of the
 // mean network and sum_k A^k(x) D^k z~^k(x), of which the rows A^k over the outputs of each layer and what feeds
 // it, z^k, are fixed functions of x. No hidden bound can fail.
 

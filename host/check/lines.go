@@ -25,7 +25,7 @@ type network struct {
 // rowsLo bounds rows of a property from below, for every network of n and every input x of
 // the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known. dead
 // tells for each hidden layer which neurons have a pre-activation <= 0 for all of them.
-// Intervals: docs/soundness.md (2); lines: (3), (4), without a charge for roundings, since
+// Intervals: docs/theory.md (2); lines: (3), (4), without a charge for roundings, since
 // sums are known in twice the precision and coefficients are rounded to the safe side.
 func (n *network) rowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
 	n.by.drawn = 0
@@ -162,7 +162,7 @@ func (p *pass) tighten(k, i int, ways []way, pre *span) {
 	pre.lo[i], pre.hi[i] = lo, hi
 }
 
-// affine bounds the pre-activations of the layer, given its inputs: docs/soundness.md (2).
+// affine bounds the pre-activations of the layer, given its inputs: docs/theory.md (2).
 func (l *layer) affine(z span) span {
 	if l.at != nil {
 		return l.affinePlaces(z)

@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Dropout (docs/posteriors.md, section 4): units of what feeds a layer, single numbers or channels of images,
+// Dropout (docs/theory.md, section 5.4): units of what feeds a layer, single numbers or channels of images,
 // are multiplied by masks, which are independent: 0 with the layer's rate, else 1/(1-rate).
 
 // masks are the rates of a posterior of dropout, and which layers depend on any mask.

@@ -8,7 +8,7 @@ import (
 	"psafe/host/arith"
 )
 
-// Laws of sums of masks (docs/posteriors.md (94a) to (94c)), on lattices finer than those of certify.
+// Laws of sums of masks (docs/theory.md (94a) to (94c)), on lattices finer than those of certify.
 
 // rise is a mask above its lesser value: by so much with probability chance, else by nothing.
 type rise struct{ by, chance, rest float64 }

@@ -22,7 +22,7 @@ type mass struct {
 const restScale = 0x1p600
 
 // boxMass is the chance that the weights lie in the box, for every standard deviation in
-// [SdLo, SdHi]: docs/soundness.md (6). Infinite ends are allowed.
+// [SdLo, SdHi]: docs/theory.md (6). Infinite ends are allowed.
 func boxMass(post *posterior.Posterior, b *weightBox) chance {
 	p := mass{m: arith.DDOf(1)}
 	for a, g := range post.Params() {

@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// What records say of the mean over the posterior of each output (docs/decisions.md, section 8).
+// What records say of the mean over the posterior of each output (docs/theory.md, section 9.8).
 
 // mean is what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and SDUpper[i]
 // bound the standard deviation of f_i(x), the others that with the noise of the flags.

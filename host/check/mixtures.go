@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Mixtures of alternatives, (31) of docs/soundness.md: S is an AND of clauses, each an OR of rows; of
+// Mixtures of alternatives, (31) of docs/theory.md: S is an AND of clauses, each an OR of rows; of
 // an OR of ANDs each clause has one row of every alternative. Where all rows of a clause are negative so
 // is every sum of them with factors that are not negative; so S holds where one such sum of each
 // clause is at least 0.

@@ -13,7 +13,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Means and deviations of outputs over the posterior on a cell (docs/decisions.md, section 8).
+// Means and deviations of outputs over the posterior on a cell (docs/theory.md, section 9.8).
 
 // meanOn bounds the means and the deviations on a cell.
 func (q *question) meanOn(cell property.Box) (mean, sd span, err error) {

@@ -8,7 +8,7 @@ import (
 	"psafe/host/check/curves"
 )
 
-// Tails of the noise (docs/concentration.md, section 2). Of layer l, F_l + e_l lies
+// Tails of the noise (docs/theory.md, section 3.2). Of layer l, F_l + e_l lies
 // stochastically above min(G_l, 0), G_l ~ N(0, v_l), independently (13a).
 
 // noiseTailUp is at least Prob(sum_l (F_l + e_l) <= -t) for variances v_l: the least of

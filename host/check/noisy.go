@@ -316,7 +316,7 @@ func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
 }
 
 // variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
-// vary over the cell at most (docs/concentration.md, section 3).
+// vary over the cell at most (docs/theory.md, section 3.3).
 func (m *deviations) variation(in *reach) []noise {
 	mean, variance := m.weigh(m.absMean, in.radius), m.weigh(m.variance, in.radiusSq)
 	n := make([]noise, len(mean))

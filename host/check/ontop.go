@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Noise in the last layer alone, of any covariance (docs/posteriors.md (93)): what feeds that layer is a
+// Noise in the last layer alone, of any covariance (docs/theory.md (93)): what feeds that layer is a
 // fixed function of x, of which lines and intervals are known, and no hidden bound can fail.
 
 // topped is the random last layer of a posterior.

@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Confined noise and phases (docs/confinement.md): on one event the noise of every neuron is at
+// Confined noise and phases (docs/theory.md, section 6.4): on one event the noise of every neuron is at
 // most a number, for all x of a box, and the drawn network at x is that of the means with biases
 // that are off by as much. A record says by which slopes, cuts and multipliers rows are proved for
 // all of these.

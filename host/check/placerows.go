@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// Maps with a matrix at several positions: docs/convolution.md, section 1.
+// Maps with a matrix at several positions: docs/theory.md, section 4.1.
 
 // affinePlaces is affine for such a map.
 func (l *layer) affinePlaces(z span) span {

@@ -8,7 +8,7 @@ import (
 )
 
 // pool is how the maxima v of the windows of a max pool are bounded by one member each, the
-// star, which is chosen by intervals: y_* <= v <= slope y_* + above. docs/convolution.md,
+// star, which is chosen by intervals: y_* <= v <= slope y_* + above. docs/theory.md,
 // (22) to (25).
 type pool struct {
 	star         []int32

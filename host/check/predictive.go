@@ -15,7 +15,7 @@ import (
 )
 
 // Bounds of the probabilities pi_k(x) = E softmax_k(f(x)) of the posterior predictive
-// (docs/decisions.md), from margins of a class c over the others.
+// (docs/theory.md, section 9), from margins of a class c over the others.
 
 // predictive is what is proved of a class on some cells, at every x: pi_c >= lower, pi_k <= rivals[k]
 // and pi_c - pi_k >= gaps[k] for the other classes in their order, and that a share of at least vote of

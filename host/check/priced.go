@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Decisions by costs of actions (docs/decisions.md, section 9), from differences of outputs to those of a
+// Decisions by costs of actions (docs/theory.md, section 9.4), from differences of outputs to those of a
 // class of reference.
 
 // priced is a task about an action: what other actions cost more, as sums of the probabilities of

@@ -7,7 +7,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// The probit rule of a last layer that alone is random (docs/decisions.md, section 12).
+// The probit rule of a last layer that alone is random (docs/theory.md, section 9.6).
 
 // probit is what the rule proves of a class on the cell: the differences of its logits are margins of one
 // network.

@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// formUp bounds d'(k + Diag(delta)) d over |d_j| <= reach_j from above (docs/posteriors.md (92)): by the
+// formUp bounds d'(k + Diag(delta)) d over |d_j| <= reach_j from above (docs/theory.md (92)): by the
 // sum of all magnitudes, or by sum_j y_j where Diag(y) - M is surely positive semidefinite, M_ij =
 // reach_i k_ij reach_j. Any y will do; a good one is looked for in ordinary numbers.
 func (r *topRow) formUp(reach []float64) float64 {

@@ -7,7 +7,7 @@ import (
 )
 
 // linesUp bounds d'(k + Diag(delta)) d from above for every d that the chosen lines allow
-// (docs/posteriors.md (92f)): d = sum_i s_i t_i, |s_i| <= 1, with a t_i for each input of the network
+// (docs/theory.md (92f)): d = sum_i s_i t_i, |s_i| <= 1, with a t_i for each input of the network
 // and for each gap. With l l' at least the form and any w_i > 0, the square of l'd = sum_i s_i l't_i is at
 // most sum_i w_i times the largest eigenvalue of sum_i (l't_i)(l't_i)'/w_i.
 func (r *topRow) linesUp(c *chosen, radius []float64) float64 {

@@ -14,7 +14,7 @@ type way struct {
 	stop  bool
 	depth int
 	// shared takes weights that are used in several places together, (29) of
-	// docs/convolution.md, not each place by itself.
+	// docs/theory.md, section 4.5, not each place by itself.
 	shared bool
 	// lower, if it is not nil, are lower lines of the hidden layers in the place of theirs.
 	lower [][]line
@@ -70,7 +70,7 @@ func (p *pass) opens(k int) (open, above bool) {
 
 // down bounds s z + c from below, z being what feeds layer k: each value is replaced by lines
 // in its pre-activation, that by what feeds it, and so on down. Where a value goes into several
-// layers, coefficients add up: (28) of docs/convolution.md.
+// layers, coefficients add up: (28) of docs/theory.md.
 func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 	todo := make([]span, k+1) // coefficients of the values of layer l at l+1
 	passed := make([]int, k+1)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +26,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// saidOnly are the fields that docs/check.md has under said, and under something else too, with what
-// it says there of when they are only said.
+// saidOnly are the fields of another class of which the table says when they are only said.
 var saidOnly = map[string]func(r *record) bool{
 	"margin":     func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint || r.Margin == nil },
 	"safe_boxes": func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint },
@@ -42,25 +40,14 @@ var saidOnly = map[string]func(r *record) bool{
 	"std":        func(r *record) bool { return r.StdSHA256 != "" },
 }
 
-// kindsOf is what is known of each field: its class in the table of fields, and said where
-// docs/check.md has it in the list of what is only said under a condition.
-func kindsOf(t *testing.T) map[string][]string {
-	t.Helper()
+// kindsOf is what is known of each field: its class in the table of fields, and said where it is that
+// under a condition.
+func kindsOf() map[string][]string {
 	kinds := map[string][]string{}
 	for _, f := range fields.Table {
 		kinds[f.Name] = []string{string(f.Class)}
-	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(page), "\n| only said |")
-	list, _, _ = strings.Cut(list, "\n\n")
-	for _, line := range strings.Split(list, "\n")[2:] {
-		for _, name := range regexp.MustCompile("`([a-z0-9_.]+)`").FindAllStringSubmatch(strings.Split(line, "|")[1], -1) {
-			if field := name[1]; !slices.Contains(kinds[field], "said") {
-				kinds[field] = append(kinds[field], "said")
-			}
+		if f.Said != "" {
+			kinds[f.Name] = append(kinds[f.Name], "said")
 		}
 	}
 	return kinds
@@ -83,9 +70,9 @@ func fieldsOf(t reflect.Type, within string) (names []string) {
 }
 
 // TestListOfFields: the table of fields has every field that the checker reads, and no other, and
-// docs/check.md says when fields of another class are only said.
+// says when fields of another class are only said.
 func TestListOfFields(t *testing.T) {
-	kinds := kindsOf(t)
+	kinds := kindsOf()
 	all := slices.DeleteFunc(fieldsOf(reflect.TypeFor[record](), ""), func(n string) bool { return n == "proof.chains" })
 	for _, name := range all {
 		if len(kinds[name]) == 0 {
@@ -97,7 +84,7 @@ func TestListOfFields(t *testing.T) {
 			t.Errorf("%s is listed, which is no field that the checker reads", name)
 		}
 		if both := len(of) > 1; both != (saidOnly[name] != nil) {
-			t.Errorf("docs/check.md has %s under %v, this test knows when it is only said: %v", name, of, saidOnly[name] != nil)
+			t.Errorf("the table of fields has %s under %v, this test knows when it is only said: %v", name, of, saidOnly[name] != nil)
 		}
 	}
 }
@@ -290,9 +277,9 @@ func moreThan(field, value, than string) bool {
 }
 
 // TestSaid: whatever a forger writes in the place of one field of a genuine record is refused, or
-// names another question than the run's, or docs/check.md has the field among those that are said.
+// names another question than the run's, or the table of fields has the field among those that are said.
 func TestSaid(t *testing.T) {
-	kinds, runs := kindsOf(t), variedRuns(t)
+	kinds, runs := kindsOf(), variedRuns(t)
 	all := slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(n string) bool { return n == "checksum" })
 	values := map[string][]string{}
 	for _, lines := range runs {
@@ -379,7 +366,7 @@ func TestSaid(t *testing.T) {
 			}
 		}
 		if !allowed {
-			t.Errorf("%s %s in place of %s passes, docs/check.md has it under %v\n%s", f.field, f.with, o.value(t, f.field), kinds[f.field], forged)
+			t.Errorf("%s %s in place of %s passes, the table of fields has it under %v\n%s", f.field, f.with, o.value(t, f.field), kinds[f.field], forged)
 		}
 		passed[f.field]++
 	}
@@ -389,7 +376,7 @@ func TestSaid(t *testing.T) {
 	}
 	for name, of := range kinds {
 		if slices.Contains(of, "said") && passed[name] == 0 && values[name] != nil {
-			t.Errorf("%s is under said in docs/check.md, and nothing but the genuine value passes", name)
+			t.Errorf("%s is under said in the table of fields, and nothing but the genuine value passes", name)
 		}
 	}
 }

@@ -87,8 +87,8 @@ func ratDown(r *big.Rat) float64 {
 	return f
 }
 
-// countNetworks decides every network of a finite posterior again (docs/concentration.md, section
-// 5), by intervals and lines; a proof that does not hold is an error. Other lines are tried where
+// countNetworks decides every network of a finite posterior again (docs/theory.md, section
+// 6.1), by intervals and lines; a proof that does not hold is an error. Other lines are tried where
 // fewer are proved safe than the record says.
 func countNetworks(ctx context.Context, post *posterior.Posterior, task *property.Task, proofs []networkProof, safe int) (c census, err error) {
 	if c, err = countBy(ctx, 1, post, task, proofs); err != nil || len(c.safe) < safe {

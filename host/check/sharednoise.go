@@ -2,7 +2,7 @@ package check
 
 import "psafe/host/arith"
 
-// Noise of weights that are used in several places: docs/convolution.md, (17) and (18).
+// Noise of weights that are used in several places: docs/theory.md, (17) and (18).
 
 // weigh is sum_j w_ji x_j for each of the outputs.
 func (at *places) weigh(w, x []float64) []arith.Sum {

@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// The noise of rows over a box, sharper than (11) (docs/concentration.md, section 8): together
+// The noise of rows over a box, sharper than (11) (docs/theory.md, section 3.5): together
 // with what the row does over the box anyway (38), and through the weights of the layer below
 // (34). It is for chains of dense layers whose activations do not steepen.
 

@@ -7,7 +7,7 @@ import (
 	net "psafe/host/model/network"
 )
 
-// Other lower slopes for rows of the property (docs/concentration.md, section 9): a line through 0
+// Other lower slopes for rows of the property (docs/theory.md, section 3.6): a line through 0
 // with any slope in [0, 1] is below max(t, 0). Which of them a row takes depends on the posterior
 // and the cell alone, so that every choice bounds the row, and the best one counts.
 

@@ -161,7 +161,7 @@ func TestCheckGridsSmooth(t *testing.T) {
 }
 
 // TestCheckVCAS: the record of the airborne collision network's phi_3, by a grid over its whole box
-// (docs/measurements.md), passes, and not with a tenth of its failures.
+// (docs/performance.md), passes, and not with a tenth of its failures.
 func TestCheckVCAS(t *testing.T) {
 	testscale.DeepOnly(t)
 	root := os.Getenv("PSAFE_SHARED")

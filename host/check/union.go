@@ -44,7 +44,7 @@ const (
 	pieceCap  = 4096
 )
 
-// unionChance is the chance of the union of boxes: the best of docs/soundness.md (7) to (9) and
+// unionChance is the chance of the union of boxes: the best of docs/theory.md (7) to (9) and
 // of the largest box, or the first of them that is enough. Intervals of different boxes are
 // never merged. By the rule "largest box" it is that of the largest; the others are one. When ctx
 // ends it is no bound.

@@ -41,7 +41,7 @@ func (q *question) upperWitness() (at property.Box, tau float64, err error) {
 
 // safeUp bounds P_safe from above by concentration LBP: by the probability that S holds at one
 // point of T, anywhere in the witness box, which surely contains a point of the real T
-// (docs/concentration.md, section 6). enough is as in failUp.
+// (docs/theory.md, section 3.4). enough is as in failUp.
 func (n *noisy) safeUp(ctx context.Context, task *property.Task, witness property.Box, tau float64, enough func(safe float64) bool) (safe float64, err error) {
 	if _, err := tausOf([]float64{tau}, 1); err != nil {
 		return 1, err

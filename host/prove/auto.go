@@ -133,7 +133,7 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	if autoPhases(e) {
 		// What confinement proves is next to certain, so that nothing is left for others.
 		confined := rung{certify: byConfinement, enough: content, least: leastByPhases, share: shareOfRung}
-		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise (docs/measurements.md)
+		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise
 			return []rung{confined, boxes}
 		}
 		return []rung{confined, {certify: withMixtures(byLeaves), enough: contentLeaves, share: shareOfRung}, boxes}

@@ -2,7 +2,7 @@
 // of neurons, a finite set of networks or drawn ones (the table of ways).
 //
 // With weight boxes a result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
-// (docs/soundness.md (1)), whatever the search did: a weight box counts only if
+// (docs/theory.md (1)), whatever the search did: a weight box counts only if
 // bound.Propagate proved S on it for every input box of T, and what is measured
 // is the set of exactly the end-points that were propagated.
 package prove

@@ -11,7 +11,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// TestRealPhases: of a real posterior as many images are certified by phases as docs/measurements.md says.
+// TestRealPhases: of a real posterior as many images are certified by phases as docs/performance.md says.
 func TestRealPhases(t *testing.T) {
 	post, err := format.Read(shared(t, "data", "bnndp", "mnist_2_64_vogn.npz"), format.Options{})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // This file has convolutional networks of which P_safe is known.
 
 // TestGlobalAverage: the mean of 16 uses of one weight is that weight. Whoever takes the uses
-// for independent (docs/convolution.md (20)) proves 1 - 1e-15.
+// for independent (docs/theory.md (20)) proves 1 - 1e-15.
 func TestGlobalAverage(t *testing.T) {
 	post := convtest.Named("global_average").Posterior(1)
 	one := make([]float64, post.Inputs())
@@ -146,7 +146,7 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// independentVariance is the mistake (20) of docs/convolution.md: each place of a weight varies
+// independentVariance is the mistake (20) of docs/theory.md: each place of a weight varies
 // by itself.
 func independentVariance(post *posterior.Posterior, row []float64, x []float64) float64 {
 	path := convtest.NewPath(post)
@@ -257,7 +257,7 @@ func TestOnePosition(t *testing.T) {
 			{"lbp", prove.Config{Method: prove.LBP, Gamma: 0.5, NoUpper: true}},
 		} {
 			want, got := run(t, bound.Float64, dense, c.cfg, task)[0].Lower(), run(t, bound.Float64, conv, c.cfg, task)[0].Lower()
-			// By clbp chains of dense layers have less noise over a box (docs/concentration.md, section 8).
+			// By clbp chains of dense layers have less noise over a box (docs/theory.md, section 3.5).
 			most, least := want+1e-9, want-1e-9
 			if c.name == "clbp" {
 				most, least = most+0.2*(1-want), 0

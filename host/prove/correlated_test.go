@@ -154,7 +154,7 @@ func TestCorrelatedRefused(t *testing.T) {
 	}
 }
 
-// TestCommonNoise: what all outputs have in common no margin sees. (The example of docs/export.md.) The
+// TestCommonNoise: what all outputs have in common no margin sees. (The example of docs/start.md.) The
 // diagonal of that covariance is another posterior, and less safe.
 func TestCommonNoise(t *testing.T) {
 	dense := func(in, out int, w []float64, a network.Activation) posterior.Layer {

@@ -14,7 +14,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// The decision of the posterior predictive (docs/decisions.md), which is bounded beside P_safe.
+// The decision of the posterior predictive (docs/theory.md, section 9), which is bounded beside P_safe.
 
 // Decides says in one line why the decision of a posterior's predictive cannot be bounded; nil if
 // it can.
@@ -75,7 +75,7 @@ const confinedMargin = 1.0 / 64
 
 // decideConfined decides by phases what is not decided, where P_safe was proved by them: on the event that noise
 // is confined all margins are above 0 then, for all of T, and it is asked whether they are above confinedMargin
-// (docs/decisions.md (101)).
+// (docs/theory.md (101)).
 func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
 	if cfg.Rule.Costs != nil || cfg.Rule.Probit { // (101) is about classes, and about averages
 		return nil

@@ -291,7 +291,11 @@ func TestMoreBoxesProveMore(t *testing.T) {
 // is asked for.
 type liar struct{ bound.Device }
 
-func (l liar) DrawBox(d bound.DrawBox) error {
+func (l liar) Do(op bound.Operation) error {
+	d, is := op.(bound.DrawBox)
+	if !is {
+		return l.Device.Do(op)
+	}
 	d.Sampled = false
 	zero, err := l.NewArray(d.Boxes)
 	if err != nil {
@@ -302,7 +306,7 @@ func (l liar) DrawBox(d bound.DrawBox) error {
 		return err
 	}
 	d.Gamma = zero
-	return l.Device.DrawBox(d)
+	return l.Device.Do(d)
 }
 
 // TestDeviceThatDrawsOtherBoxes: what counts is verified from the end-points that

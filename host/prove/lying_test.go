@@ -43,9 +43,9 @@ func (d *lying) Read(dst []float64, src bound.Array) error {
 	return err
 }
 
-// spoiled does an operation and spoils what it wrote if it is the one.
-func spoiled[A bound.Operation](d *lying, a A, f func(A) error) error {
-	if err := f(a); err != nil {
+// Do does an operation and spoils what it wrote if it is the one.
+func (d *lying) Do(a bound.Operation) error {
+	if err := d.Device.Do(a); err != nil {
 		return err
 	}
 	var outputs []bound.Array
@@ -79,31 +79,6 @@ func spoiled[A bound.Operation](d *lying, a A, f func(A) error) error {
 		}
 	}
 	return d.Device.Write(spoiled, v)
-}
-func (d *lying) DrawBox(a bound.DrawBox) error       { return spoiled(d, a, d.Device.DrawBox) }
-func (d *lying) MergeRows(a bound.MergeRows) error   { return spoiled(d, a, d.Device.MergeRows) }
-func (d *lying) Affine(a bound.Affine) error         { return spoiled(d, a, d.Device.Affine) }
-func (d *lying) Activate(a bound.Activate) error     { return spoiled(d, a, d.Device.Activate) }
-func (d *lying) Relax(a bound.Relax) error           { return spoiled(d, a, d.Device.Relax) }
-func (d *lying) RelaxRows(a bound.RelaxRows) error   { return spoiled(d, a, d.Device.RelaxRows) }
-func (d *lying) Concretize(a bound.Concretize) error { return spoiled(d, a, d.Device.Concretize) }
-func (d *lying) Intersect(a bound.Intersect) error   { return spoiled(d, a, d.Device.Intersect) }
-func (d *lying) SquareRows(a bound.SquareRows) error { return spoiled(d, a, d.Device.SquareRows) }
-func (d *lying) NoiseRows(a bound.NoiseRows) error   { return spoiled(d, a, d.Device.NoiseRows) }
-func (d *lying) SplitRows(a bound.SplitRows) error   { return spoiled(d, a, d.Device.SplitRows) }
-func (d *lying) Widen(a bound.Widen) error           { return spoiled(d, a, d.Device.Widen) }
-func (d *lying) Vary(a bound.Vary) error             { return spoiled(d, a, d.Device.Vary) }
-func (d *lying) Gather(a bound.Gather) error         { return spoiled(d, a, d.Device.Gather) }
-func (d *lying) GatherSum(a bound.GatherSum) error   { return spoiled(d, a, d.Device.GatherSum) }
-func (d *lying) PlaceRows(a bound.PlaceRows) error   { return spoiled(d, a, d.Device.PlaceRows) }
-func (d *lying) PoolStar(a bound.PoolStar) error     { return spoiled(d, a, d.Device.PoolStar) }
-func (d *lying) PoolLines(a bound.PoolLines) error   { return spoiled(d, a, d.Device.PoolLines) }
-func (d *lying) PairNoise(a bound.PairNoise) error   { return spoiled(d, a, d.Device.PairNoise) }
-func (d *lying) SharedVar(a bound.SharedVar) error   { return spoiled(d, a, d.Device.SharedVar) }
-func (d *lying) ShareBox(a bound.ShareBox) error     { return spoiled(d, a, d.Device.ShareBox) }
-func (d *lying) ShareRows(a bound.ShareRows) error   { return spoiled(d, a, d.Device.ShareRows) }
-func (d *lying) BackSubstitute(a bound.BackSubstitute) error {
-	return spoiled(d, a, d.Device.BackSubstitute)
 }
 
 // The lies.

@@ -16,7 +16,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Means of outputs over the posterior (docs/decisions.md, section 8), which are bounded beside P_safe.
+// Means of outputs over the posterior (docs/theory.md, section 9.8), which are bounded beside P_safe.
 
 // HasMean says in one line why the means of a posterior's outputs cannot be bounded; nil if they can.
 func HasMean(p *posterior.Posterior) error {

@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Moments of neurons over the posterior, layer by layer (docs/decisions.md, section 8).
+// Moments of neurons over the posterior, layer by layer (docs/theory.md, section 9.8).
 
 // spread holds, for all x of a box, the mean of a neuron, that of its square, and its variance.
 type spread struct{ mean, square, variance arith.Interval }

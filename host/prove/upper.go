@@ -9,7 +9,7 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// Upper bounds (docs/concentration.md, section 6): for any x of the true T, P_safe <= Prob(f(x) in S).
+// Upper bounds (docs/theory.md, section 3.4): for any x of the true T, P_safe <= Prob(f(x) in S).
 // The point is found by attack on the mean network; whatever it is, the bound holds.
 
 // uppers looks for upper bounds, where they are wanted.

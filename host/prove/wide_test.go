@@ -17,9 +17,11 @@ type sized struct {
 	most *int
 }
 
-func (d sized) Affine(a bound.Affine) error {
-	*d.most = max(*d.most, a.Items)
-	return d.Device.Affine(a)
+func (d sized) Do(op bound.Operation) error {
+	if a, is := op.(bound.Affine); is {
+		*d.most = max(*d.most, a.Items)
+	}
+	return d.Device.Do(op)
 }
 
 type wide struct{ sized }

@@ -85,7 +85,7 @@ func missing() string {
 }
 
 // compileAll compiles a program for targets in both precisions; keep is a folder for
-// the assembly, or "". The kernels of a build are in the order of the manifest.
+// the assembly, or "". The kernels of a build are in the order of kernels.All.
 func compileAll(source string, targets []target, keep string) (all []code, err error) {
 	for _, t := range targets {
 		for _, real64 := range []bool{false, true} {

@@ -8,8 +8,8 @@
 // more registers or instructions than limits.txt allows. But for the first two, which
 // the self-test would refuse, they make a kernel slow and not wrong.
 //
-// -update writes limits.txt anew, -markdown prints the table as docs/measurements.md
-// has it, -keep leaves the assembly in a folder. Without clang 15 and libclc 15 there
+// -update writes limits.txt anew, -markdown prints all as a
+// table, -keep leaves the assembly in a folder. Without clang 15 and libclc 15 there
 // is nothing to do, and one line says what to install.
 package main
 

@@ -504,7 +504,7 @@ assert all("reference.spread" in arrays(n) for n in ("tfp", "pyro", "mixed")) an
 lay = [LinearReparameterization(*make(5, 3))]
 refuses(["nodir", "written"], lambda to: px.save_gaussian(os.path.join(FOLDER, "nodir", "net.npz"), two))
 refuses(["list", "save_torch_ensemble"], px.save_torch, lay, X)
-refuses(["dict", "psafe import"], px.save_torch, {"w": 1}, X)
+refuses(["dict", "loaded into its module"], px.save_torch, {"w": 1}, X)
 net = Sequential(*lay)
 refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", "rho_weight"))
 refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", None, None, None, "sd"))

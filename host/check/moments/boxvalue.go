@@ -94,7 +94,7 @@ func responseOf(h, a, share, radius float64, base *stretch, bend arith.Interval)
 	return f
 }
 
-// valueUp is at least log E G(W) for W ~ N(mean, v), v > 0 ((51d) of docs/chernoff.md).
+// valueUp is at least log E G(W) for W ~ N(mean, v), v > 0 ((51d) of docs/theory.md).
 func (f *response) valueUp(mean, v float64) float64 {
 	factors, powers, top := make([]float64, len(f.parts)), make([]float64, len(f.parts)), math.Inf(-1)
 	for i := range f.parts {

@@ -9,7 +9,7 @@ import (
 )
 
 // part is what a row is bounded by where the variance of its own noise, that of the last layer, is between from and to:
-// its rate, and by what the variance is multiplied in the exponent ((52a) of docs/chernoff.md).
+// its rate, and by what the variance is multiplied in the exponent ((52a) of docs/theory.md).
 type part struct {
 	rate, square, from, to float64
 	planes                 []Plane

@@ -9,7 +9,7 @@ import (
 	"psafe/host/model/network"
 )
 
-// Activations that are no ReLU: exp(-al z + b z^2/2), z = s(t), is bounded on stretches of t (docs/chernoff.md, section 10).
+// Activations that are no ReLU: exp(-al z + b z^2/2), z = s(t), is bounded on stretches of t (docs/theory.md, section 7.7).
 
 const (
 	// lastStep is from where on, on both sides, s is taken for a line and something that is small.

@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// valueUp is at least log E exp(-al z + b z^2/2) for z = max(W, 0), W ~ N(mean, v), v > 0 ((51) of docs/chernoff.md):
+// valueUp is at least log E exp(-al z + b z^2/2) for z = max(W, 0), W ~ N(mean, v), v > 0 ((51) of docs/theory.md):
 // the logarithm of the sum of the part where W <= 0, and of the other one. Each is a number times e to a power,
 // which for what is far out is that of the density of W at 0.
 func valueUp(al, b, mean, v float64) float64 {

@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// Sums of many terms on a fine lattice, by Fourier transforms (docs/check.md, grids): masses are
+// Sums of many terms on a fine lattice, by Fourier transforms (doc.go): masses are
 // taken modulo n points, where masses that coincide add up. They are upper bounds, so that this
 // makes the bound larger but not wrong; only what is below the window that the circle stands for
 // would be counted too high up, and is lost instead (belowWindow).

@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Sums for the points of grids (docs/check.md), where Prob is about 0.01 and every percent of a
+// Sums for the points of grids (doc.go), where Prob is about 0.01 and every percent of a
 // standard deviation counts: on a circle, and with weights that are not rounded down but to either
 // end of their bins, at random, so that their mean is kept.
 
@@ -178,7 +178,7 @@ func knotsOf(f *factor) knotted {
 //	Prob(S + rest <= 0) (1 - e^(-rate s)) <= Prob(sum Y_i + rest <= s)
 //	Prob(S + rest <= 0) <= Prob(sum Y_i + rest <= 0) (1 + phi(r)/(r Phi(r))),  r = rate sd(rest)
 //
-// which have the squares of widths as they are, not at their largest (the second: docs/check.md).
+// which have the squares of widths as they are, not at their largest (the second: doc.go).
 type fineSum struct {
 	h          []*standIn
 	a          []knotted

@@ -15,7 +15,7 @@ import (
 )
 
 // Grids (32): one event for each point of a grid over T, in the place of one for each vertex of
-// each cell (docs/check.md).
+// each cell (doc.go).
 
 // MostPoints is how many points grids may have: each takes seconds.
 const MostPoints = 4096

@@ -9,7 +9,7 @@ import (
 )
 
 // Expectations over a standard normal Z of functions that are known at a few nodes
-// (docs/check.md, grids): a function that is convex between the nodes z_k is at most its
+// (doc.go): a function that is convex between the nodes z_k is at most its
 // interpolation, so that its mean is at most sum_k E(hat_k(Z)) times its value at z_k, where hat_k
 // is 1 at z_k, 0 at the other nodes and linear between them.
 

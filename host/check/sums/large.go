@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Large neurons split off (docs/check.md, large neurons): draws in which one neuron has a very
+// Large neurons split off (doc.go): draws in which one neuron has a very
 // negative term fail at many points of a grid at once. They are counted once for each box of T
 // and row, in the place of once for each point.
 

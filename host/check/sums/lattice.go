@@ -7,7 +7,7 @@ import (
 	"psafe/host/check/curves"
 )
 
-// Sums of independent terms on a lattice of step d (docs/check.md, sums of neurons): a
+// Sums of independent terms on a lattice of step d (doc.go): a
 // term X becomes one of the two lattice points around it, at random, so that its mean is
 // kept: X' = X + D with E(D | X) = 0 and a range of D of length d. By Hoeffding's
 // inequality, for n terms and s = c sqrt(n) d,

@@ -152,7 +152,7 @@ func (n *Network) preactivation(i int, x []float64) normalVar {
 	return s.normalVar()
 }
 
-// atVertex gives the stand-ins of neuron i at a vertex of the face (docs/check.md):
+// atVertex gives the stand-ins of neuron i at a vertex of the face (doc.go):
 //
 //	high = s(t(v) + radius)
 //	low  = L(t(v) - radius),  L(t) = t if t(centre) > 0, else slope t

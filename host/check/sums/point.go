@@ -6,7 +6,7 @@ import (
 )
 
 // What stands in for a neuron at a point of a grid, for all cells around it at once
-// (docs/check.md, grids).
+// (doc.go).
 
 // GridPoint is a point v of a grid. In each coordinate the centres of the cells around it are at
 // v + before or v + after. Both are the same where there are cells on one side only, and 0 where

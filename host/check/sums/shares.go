@@ -7,7 +7,7 @@ import (
 )
 
 // The share of draws with t(v) = u in which some centre around the grid point v has a
-// pre-activation of the other sign (docs/check.md, grids).
+// pre-activation of the other sign (doc.go).
 
 // variation is one of the independent normal variables y by which centres differ from a grid
 // point: y times before at the centres on one side, times after at those on the other. sd is its

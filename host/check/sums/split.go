@@ -9,7 +9,7 @@ import (
 	"psafe/host/check/curves"
 )
 
-// What of a neuron's law at a point is left without the draws in which it is large (docs/check.md,
+// What of a neuron's law at a point is left without the draws in which it is large (doc.go,
 // large neurons): of a < 0 and u = t(v), the share
 //
 //	Prob(t(x) <= tau/|a| given u) = Phi((tau/|a| - E(t(x) given u))/sd)

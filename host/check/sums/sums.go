@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Sums of neurons (docs/check.md): a network with one hidden layer fails a row where
+// Sums of neurons (doc.go): a network with one hidden layer fails a row where
 //
 //	sum_i a_i s(t_i(x)) + a_0 <= 0,   a_i = sum_c C_c u_ci,   t_i(x) = w_i x + b_i,   a_0 = C b + d
 //

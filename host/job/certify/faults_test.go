@@ -183,7 +183,7 @@ func (f *mishap) under(j *Job, at int) (records []*record.Record, calls, left in
 }
 
 // TestEveryCall: whichever call of a device fails, or is the last before an interruption or the end
-// of the time, with every method and kind of network: the run ends as docs/cli.md says, and its
+// of the time, with every method and kind of network: the run ends as docs/reference.md says, and its
 // records, with those that --resume adds, are those of a run that nothing disturbed. Night tries
 // every call, deep sixty for each method.
 func TestEveryCall(t *testing.T) {

@@ -36,8 +36,8 @@ func foreignFolder(path string, err error) error {
 // the error does not say what to do.
 func foreignFile(path string, err error) error {
 	what := foreign[strings.ToLower(filepath.Ext(path))]
-	if text := err.Error(); what == "" || strings.Contains(text, "docs/formats.md shows") || !strings.Contains(text, "not a posterior") && !strings.Contains(text, "pickle") {
+	if text := err.Error(); what == "" || strings.Contains(text, "docs/files.md shows") || !strings.Contains(text, "not a posterior") && !strings.Contains(text, "pickle") {
 		return err
 	}
-	return fmt.Errorf("%w: by its name it is %s: write mean and standard deviation of its weights to a psafe .npz or safetensors from Python, as docs/formats.md shows", err, what)
+	return fmt.Errorf("%w: by its name it is %s: write mean and standard deviation of its weights to a psafe .npz or safetensors from Python, as docs/files.md shows", err, what)
 }

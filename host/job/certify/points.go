@@ -308,7 +308,7 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, no
 		return func(int) (property.Safe, int, error) { return s, label, err }, err
 	}
 	if outputs < 2 {
-		return nil, fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file; psafe_export writes the two logits of a binary classifier with classes=2", post.Source.Path)
+		return nil, fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file", post.Source.Path)
 	}
 	class, err := p.classes(post, points, norm)
 	if err != nil {

@@ -42,21 +42,26 @@ func (l limited) Release(a bound.Array) {
 	l.Device.Release(a)
 }
 
-func (l limited) Affine(a bound.Affine) error {
-	if l.affine != nil {
-		return l.affine
+func (l limited) Do(op bound.Operation) error {
+	if _, is := op.(bound.Affine); is {
+		if l.affine != nil {
+			return l.affine
+		}
+		*l.affines++
 	}
-	*l.affines++
-	return l.Device.Affine(a)
+	return l.Device.Do(op)
 }
 
 // idle is the fallback without its slowest operations, for what is not about them.
 type idle struct{ bound.Device }
 
-func (idle) BackSubstitute(bound.BackSubstitute) error { return nil }
-func (idle) Affine(bound.Affine) error                 { return nil }
-func (idle) MergeRows(bound.MergeRows) error           { return nil }
-func (idle) DrawBox(bound.DrawBox) error               { return nil }
+func (d idle) Do(op bound.Operation) error {
+	switch op.(type) {
+	case bound.BackSubstitute, bound.Affine, bound.MergeRows, bound.DrawBox:
+		return nil
+	}
+	return d.Device.Do(op)
+}
 
 // TestRun: the fallback alone, or every device with its limits beside the fallback; every
 // workload runs and gives its memory back.

@@ -63,7 +63,7 @@ func affine(in, out int, batch bound.Batch) prepare {
 			W: b.weights(batch.Boxes() * in * out), B: b.weights(batch.Boxes() * out), Z: b.positive(batch.Inputs * in), NonNeg: true,
 			Push: push, MagRound: mag, Batch: batch, In: in, Out: out,
 		}
-		return b.ready(a.Mag, func() error { return d.Affine(a) })
+		return b.ready(a.Mag, func() error { return d.Do(a) })
 	}
 }
 
@@ -76,6 +76,6 @@ func backSubstitute(in, out, rows, items int) prepare {
 			A: b.array(items*out*rows, -1, 1), CIn: b.array(items*rows, -1, 1),
 			W: b.weights(in * out), B: b.weights(out), PerBox: items, P: items, R: rows, In: in, Out: out,
 		}
-		return b.ready(a.C, func() error { return d.BackSubstitute(a) })
+		return b.ready(a.C, func() error { return d.Do(a) })
 	}
 }

@@ -36,8 +36,10 @@ func (s shifted) Release(a bound.Array) {
 	s.Device.Release(a)
 }
 
-func (s shifted) Affine(a bound.Affine) error {
-	if err := s.Device.Affine(a); err != nil || s.by == 0 {
+func (s shifted) Do(op bound.Operation) error {
+	err := s.Device.Do(op)
+	a, is := op.(bound.Affine)
+	if err != nil || s.by == 0 || !is {
 		return err
 	}
 	for _, ends := range []bound.Array{a.Pre.Lo, a.Pre.Hi} {

@@ -5,6 +5,7 @@ package lockstep
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"psafe/host/bound"
 )
@@ -148,34 +149,37 @@ func (d *Device) compare(operation string, outputs ...bound.Output) error {
 	return nil
 }
 
-// both runs an operation on the first device and then on the second, and compares
-// what it wrote. split gives the arrays of a side.
-func both[A bound.Operation](d *Device, args A, split func(A, side) A, run [2]func(A) error) error {
-	for s := range run {
-		if err := run[s](split(args, side(s))); err != nil {
+// Do runs an operation on the first device and then on the second, and compares what it wrote.
+func (d *Device) Do(op bound.Operation) error {
+	for s, dev := range []bound.Device{d.a, d.b} {
+		if err := dev.Do(side(s).of(op)); err != nil {
 			return err
 		}
 	}
-	return d.compare(bound.NameOf(args), args.Outputs()...)
+	return d.compare(bound.NameOf(op), op.Outputs()...)
 }
 
 // side is 0 for the first device and 1 for the second.
 type side int
 
-func (s side) array(x bound.Array) bound.Array {
-	if x == nil {
-		return nil
-	}
-	if s == 0 {
-		return x.(*pair).a
-	}
-	return x.(*pair).b
+// of is the operation with that side's array in place of every pair.
+func (s side) of(op bound.Operation) bound.Operation {
+	v := reflect.New(reflect.TypeOf(op)).Elem()
+	v.Set(reflect.ValueOf(op))
+	s.replace(v)
+	return v.Interface().(bound.Operation)
 }
 
-func (s side) interval(x bound.Interval) bound.Interval {
-	return bound.Interval{Lo: s.array(x.Lo), Hi: s.array(x.Hi)}
-}
-
-func (s side) line(x bound.Line) bound.Line {
-	return bound.Line{A: s.array(x.A), B: s.array(x.B)}
+// replace replaces the pairs in a value and in the fields of its structs.
+func (s side) replace(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[bound.Array]():
+		if p, is := v.Interface().(*pair); is {
+			v.Set(reflect.ValueOf([]bound.Array{p.a, p.b}[s]))
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			s.replace(v.Field(i))
+		}
+	}
 }

@@ -76,6 +76,9 @@ func (c *Config) Run(ctx context.Context) (*Summary, error) {
 			return nil, err
 		}
 	}
+	if err := c.write("commands.txt", d.commands.Bytes()); err != nil {
+		return nil, err
+	}
 	if err := c.write("paper.md", d.page()); err != nil {
 		return nil, err
 	}
@@ -233,6 +236,6 @@ func (d *drive) page() []byte {
 			fmt.Fprintf(&b, "- `%s`\n", f)
 		}
 	}
-	fmt.Fprintf(&b, "\n## Commands\n\nEvery bound above is in a result file of one of these.\n\n```\n%s```\n", d.commands.String())
+	fmt.Fprintf(&b, "\n## Commands\n\n%s\n", wrap("Every bound above is in a result file in the folder runs. The file commands.txt, beside it, has the command of each."))
 	return b.Bytes()
 }

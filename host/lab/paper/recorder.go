@@ -51,66 +51,40 @@ func (r *recorder) readEnds(list *[]ends, of bound.Interval) error {
 	return err
 }
 
-// DrawBox keeps the weight box.
-func (r *recorder) DrawBox(a bound.DrawBox) error {
-	if err := r.Device.DrawBox(a); err != nil {
+// Do keeps what the operation wrote: the weight box, pre-activations, activations, lines, rows, bounds.
+func (r *recorder) Do(op bound.Operation) error {
+	if err := r.Device.Do(op); err != nil {
 		return err
 	}
-	return r.readEnds(&r.box, a.Box)
-}
-
-// Affine keeps pre-activations.
-func (r *recorder) Affine(a bound.Affine) error {
-	if err := r.Device.Affine(a); err != nil {
+	switch a := op.(type) {
+	case bound.DrawBox:
+		return r.readEnds(&r.box, a.Box)
+	case bound.Affine:
+		return r.readEnds(&r.affine, a.Pre)
+	case bound.Activate:
+		return r.readEnds(&r.z, a.Z)
+	case bound.Relax:
+		v, err := r.read(a.Lo.A, a.Lo.B, a.Hi.A, a.Hi.B)
+		if err == nil {
+			r.relaxLo, r.relaxHi = append(r.relaxLo, lines{v[0], v[1]}), append(r.relaxHi, lines{v[2], v[3]})
+		}
+		return err
+	case bound.BackSubstitute:
+		hi := a.S.Hi
+		if hi == nil {
+			hi = a.S.Lo
+		}
+		v, err := r.read(a.S.Lo, hi, a.C)
+		if err == nil {
+			r.rows = append(r.rows, rows{v[0], v[1], v[2]})
+		}
+		return err
+	case bound.Concretize:
+		v, err := r.read(a.Bound)
+		if err == nil {
+			r.bounds = v[0]
+		}
 		return err
 	}
-	return r.readEnds(&r.affine, a.Pre)
-}
-
-// Activate keeps activations.
-func (r *recorder) Activate(a bound.Activate) error {
-	if err := r.Device.Activate(a); err != nil {
-		return err
-	}
-	return r.readEnds(&r.z, a.Z)
-}
-
-// Relax keeps the two lines.
-func (r *recorder) Relax(a bound.Relax) error {
-	if err := r.Device.Relax(a); err != nil {
-		return err
-	}
-	v, err := r.read(a.Lo.A, a.Lo.B, a.Hi.A, a.Hi.B)
-	if err == nil {
-		r.relaxLo, r.relaxHi = append(r.relaxLo, lines{v[0], v[1]}), append(r.relaxHi, lines{v[2], v[3]})
-	}
-	return err
-}
-
-// BackSubstitute keeps the rows.
-func (r *recorder) BackSubstitute(a bound.BackSubstitute) error {
-	if err := r.Device.BackSubstitute(a); err != nil {
-		return err
-	}
-	hi := a.S.Hi
-	if hi == nil {
-		hi = a.S.Lo
-	}
-	v, err := r.read(a.S.Lo, hi, a.C)
-	if err == nil {
-		r.rows = append(r.rows, rows{v[0], v[1], v[2]})
-	}
-	return err
-}
-
-// Concretize keeps the bounds.
-func (r *recorder) Concretize(a bound.Concretize) error {
-	if err := r.Device.Concretize(a); err != nil {
-		return err
-	}
-	v, err := r.read(a.Bound)
-	if err == nil {
-		r.bounds = v[0]
-	}
-	return err
+	return nil
 }

@@ -85,7 +85,7 @@ func orientation(p *posterior.Posterior) []Doubt {
 	if len(doubted) == 0 {
 		return nil
 	}
-	mend := "let the file carry reference logits (docs/formats.md), or see by psafe predict --label that the network does what it should"
+	mend := "let the file carry reference logits (docs/files.md), or see by psafe predict --label that the network does what it should"
 	if p.References() > 0 {
 		mend = "its reference inputs do not show it; write others"
 	}

@@ -28,7 +28,7 @@ type Map interface {
 }
 
 // Lowered is a linear map as devices compute it: products of one small matrix with the
-// inputs under its taps, at each of some positions (docs/convolution.md, section 7),
+// inputs under its taps, at each of some positions (docs/theory.md, section 4.6),
 //
 //	zeta[p Channels + o] = sum_k W[k][o] z[Tap[p Taps + k]] + bias[o],   z of Tap -1 being 0
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // describeDropout names dropout with a rate for each layer: of DropConnect, which files state as three layers
-// (docs/formats.md), those of its weights.
+// (docs/files.md), those of its weights.
 func (p *Posterior) describeDropout() string {
 	var inputs, weights []string
 	dropped := false

@@ -16,7 +16,7 @@ import (
 // What is stored is the law itself and nothing that has to be inverted or trusted: exactly one of
 //
 //   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
-//   - kron (docs/posteriors.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
+//   - kron (docs/theory.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
 //     numbers, o being the product entry by entry. Of a convolution it is the only one.
 //
 // Nobody may write to it once a Posterior has it.

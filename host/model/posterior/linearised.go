@@ -3,7 +3,7 @@ package posterior
 import "fmt"
 
 // Linearised is the posterior of the networks of p linearised in their weights about the mean, what
-// laplace-torch predicts with by default (docs/posteriors.md (99)): f(x) = mean network(x) + J(x) (w - mean),
+// laplace-torch predicts with by default (docs/theory.md (99)): f(x) = mean network(x) + J(x) (w - mean),
 // J being the derivative in the weights at the mean, with 0 for that of ReLU at 0. It is p itself where the
 // last layer alone is random, as that is linear in its weights, and else of KindLinearised. It is an error,
 // in one line, where p is no chain of dense layers with ReLU between them, or has not normal weights.

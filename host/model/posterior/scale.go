@@ -28,7 +28,7 @@ func NewParams(mean, spread []float64, scale Scale) Params {
 // below, they are EPS, or 0, and that plus 1e-304. For s = -Inf, softplus and exp are
 // exactly 0. For s that is no spread (NaN, +Inf, negative where it is no logarithm and no
 // softplus, not 0 under ScaleNone, a logarithm above 709) at least one bound is NaN, infinite or negative.
-// docs/soundness.md, section 6, has the proof.
+// The proofs are at the functions below.
 func (scale Scale) SD(s float64) (lo, hi float64) {
 	switch scale.rule {
 	case ruleSD:

@@ -12,7 +12,7 @@ import (
 )
 
 // freed returns the end-points of a verified box, with the weights freed that
-// cannot matter on it (docs/soundness.md, section 7):
+// cannot matter on it (docs/theory.md, section 2.5):
 //
 //   - weights all of whose places are out of a neuron that is 0 for all of the box and T,
 //     or out of an input that is 0 on all of T;

@@ -48,7 +48,7 @@ const splitBatch = 16
 // around the mean, which did not verify, and cuts it, always the likeliest piece
 // that is not proved, at the weight whose interval moves the margin most. Pieces
 // of one box share at most faces, which have probability 0 (only weights with
-// sd > 0 are cut), so the masses of proved pieces add up (docs/soundness.md (7)). The largest
+// sd > 0 are cut), so the masses of proved pieces add up (docs/theory.md (7)). The largest
 // sum replaces the result of r if it is more than r has.
 //
 // How wide to start is a matter of luck: much wider where few weights matter, a

@@ -18,7 +18,7 @@ import (
 )
 
 // Boxes of some width: a row is what it is at the middle, by exact moments, and a difference ((53) and (54) of
-// docs/chernoff.md).
+// docs/theory.md, section 7).
 
 const (
 	// radiusShare is the part of tau that a statement about how far a neuron moves in the box fails with.
@@ -200,7 +200,7 @@ type boxGuess struct {
 }
 
 // tailUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, while all that is stated
-// holds, and its difference is no less than its budget allows ((53), docs/chernoff.md).
+// holds, and its difference is no less than its budget allows ((53), docs/theory.md).
 func (b *region) tailUp(g *boxGuess) float64 {
 	h, last := g.rate, len(b.hidden)-1
 	var s arith.Sum

@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// A box may be cut, as in concentration LBP (docs/concentration.md, section 3): failures of cells add up, so that this
+// A box may be cut, as in concentration LBP (docs/theory.md, section 3.3): failures of cells add up, so that this
 // pays where a network fails in a small part of the box alone.
 
 const (

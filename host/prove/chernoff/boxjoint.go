@@ -9,7 +9,7 @@ import (
 
 // How far the second of two hidden layers moves in a box, by both layers of weights together: products of two
 // layers of independent weights add up as squares do, where the sums of their magnitudes are many times as
-// large (docs/chernoff.md, section 8).
+// large (docs/theory.md, section 7.6).
 
 // joint is what is known of the products of both layers on one event.
 type joint struct {

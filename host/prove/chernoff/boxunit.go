@@ -30,7 +30,7 @@ const leastBend = 0x1p-600
 func kink(k uint8, radius float64) float64 { return (2*share(k) - 1) * radius }
 
 // lastUnit is a neuron of the last hidden layer, whose coefficient in the row is a and whose noise there has the
-// variance s z^2, at the rate h; its pre-activation moves by at most radius in the box ((54), docs/chernoff.md).
+// variance s z^2, at the rate h; its pre-activation moves by at most radius in the box ((54), docs/theory.md).
 func lastUnit(h, a, s, radius float64, k uint8) unit {
 	through, rest := share(k)*radius, (1-share(k))*radius
 	bend := max(arith.ProductUp(arith.Up(h*h), s), leastBend)

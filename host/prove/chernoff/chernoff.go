@@ -1,5 +1,5 @@
 // Package chernoff bounds rows of a network at a point of T by Chernoff's bound, with exact moments of ReLU
-// neurons in the place of relaxations ((51) and (52), docs/chernoff.md): given the layer below, the neurons of
+// neurons in the place of relaxations ((51) and (52), docs/theory.md): given the layer below, the neurons of
 // a layer are independent normal numbers at one x. Where the spread is large, a neuron's own noise costs
 // nothing then. On a box, a row is bounded by its middle and a difference ((53) and (54); box.go).
 //

@@ -8,7 +8,7 @@ import (
 	"psafe/host/prove/measure"
 )
 
-// Activations other than ReLU (docs/chernoff.md, section 10): exp(-al z + b z^2/2), z = s(t), as a function of the
+// Activations other than ReLU (docs/theory.md, section 7.7): exp(-al z + b z^2/2), z = s(t), as a function of the
 // pre-activation t, is at most e^(p + q t + c t^2/2) on pieces, whose moments are known.
 
 // curve is the surface of such pieces. There may be many, so that corners know their sum alone.

@@ -57,7 +57,7 @@ type climb struct {
 //	surface(mean, v) - slopes.mean mean - slopes.variance v
 //
 // from above, to about tol of it if mostValues allow. On a cell it is at most its maximum at the four
-// corners, and what (51a) and (51b) add, or openUp (docs/chernoff.md); a cell where that matters is cut.
+// corners, and what (51a) and (51b) add, or openUp (docs/theory.md, section 7); a cell where that matters is cut.
 func (r rect) above(of surface, by slopes, tol float64) float64 {
 	if !(r.varLo > 0 && r.varHi <= math.MaxFloat64 && r.meanLo <= r.meanHi && r.varLo <= r.varHi) {
 		return arith.Inf

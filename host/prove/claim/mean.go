@@ -8,7 +8,7 @@ import (
 )
 
 // Mean is what is proved of the mean E f_i(x) of each output i over the posterior, for all x of T
-// (docs/decisions.md, section 8).
+// (docs/theory.md, section 9.8).
 type Mean struct {
 	// Lower[i] <= E f_i(x) <= Upper[i].
 	Lower, Upper []float64

@@ -9,8 +9,8 @@ import (
 )
 
 // Proof is what, beside the other fields of a Result, identifies its certificate, so that
-// psafe check can prove it again without a search (docs/check.md). Its JSON is the field
-// proof of records (docs/cli.md, the result record). A bound that says nothing has none.
+// psafe check can prove it again without a search (docs/results.md). Its JSON is the field
+// proof of records (docs/reference.md, the result record). A bound that says nothing has none.
 type Proof struct {
 	// Cells says how the boxes of T were cut, for methods without weight boxes: for each
 	// box its tree in preorder, -1 for a leaf, j for a cut in coordinate j at property.Middle(lo, hi),

@@ -1,4 +1,4 @@
-// Package clbp bounds P_safe by concentration LBP, without weight boxes (docs/concentration.md): from
+// Package clbp bounds P_safe by concentration LBP, without weight boxes (docs/theory.md, section 3): from
 // below on cells of T (Certify), and from above at one point of T (Uppers).
 package clbp
 
@@ -14,7 +14,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Concentration LBP (docs/concentration.md): p_lower = 1 minus an upper bound of the
+// Concentration LBP (docs/theory.md, section 3): p_lower = 1 minus an upper bound of the
 // probability that some hidden bound fails or some property row does (14).
 
 // radiusShare is how the failure budget is shared: every hidden neuron fails its lower

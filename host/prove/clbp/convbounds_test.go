@@ -155,7 +155,7 @@ func noLessNoise(t *testing.T, form string, got *bound.Noises, want []convtest.N
 	}
 }
 
-// TestEventCounts: what tau is paid for, counted by hand (docs/convolution.md, section 10).
+// TestEventCounts: what tau is paid for, counted by hand (docs/theory.md, section 4.3).
 func TestEventCounts(t *testing.T) {
 	for name, want := range map[string]bound.Events{
 		// 48 units under 12 windows of 4: upper ends, stars and the other members; 8 units.

@@ -15,7 +15,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// The decision of the posterior predictive by concentration LBP (docs/decisions.md): the margins of a
+// The decision of the posterior predictive by concentration LBP (docs/theory.md, section 9): the margins of a
 // class have laws, from the same bounds that the tails of P_safe are from, and of these laws means of
 // the softmax are taken. Every cell of T has bounds of its own, of which the worst counts.
 

@@ -99,7 +99,7 @@ func TestExpectedConcentration(t *testing.T) {
 	}
 }
 
-// plainConcentration bounds E|W| as docs/concentration.md, section 3 does: |mean| + sqrt(2/pi) sd.
+// plainConcentration bounds E|W| as docs/theory.md, section 3.3 does: |mean| + sqrt(2/pi) sd.
 func plainConcentration(t *testing.T, e *engine.Engine) *bound.Deviations {
 	var m bound.Moments
 	for _, l := range e.Normal.Layers {

@@ -67,7 +67,9 @@ type counting struct {
 	merged int
 }
 
-func (c *counting) MergeRows(m bound.MergeRows) error {
-	c.merged += m.Items
-	return c.Device.MergeRows(m)
+func (c *counting) Do(op bound.Operation) error {
+	if m, is := op.(bound.MergeRows); is {
+		c.merged += m.Items
+	}
+	return c.Device.Do(op)
 }

@@ -11,7 +11,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Networks that are linearised about the mean (docs/posteriors.md (99)): their functions are the mean network
+// Networks that are linearised about the mean (docs/theory.md (99)): their functions are the mean network
 // and noise of fixed functions of the input, so that no hidden bound can fail, and tau is 0.
 
 // linearised says that the posterior is of KindLinearised: nothing is known of it but what is here.

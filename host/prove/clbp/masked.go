@@ -9,7 +9,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Dropout (docs/posteriors.md, section 4): hidden neurons above the lowest layer of which inputs are dropped
+// Dropout (docs/theory.md, section 5.4): hidden neurons above the lowest layer of which inputs are dropped
 // have bounds that may fail. Where there are none, tau is 0.
 
 // maskedTaus are tried for each cell, and then maskedStep to both sides of the best, as long as that helps.

@@ -11,7 +11,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Noise in the last layer alone (docs/posteriors.md (93)): no hidden bound can fail, so that there is no
+// Noise in the last layer alone (docs/theory.md (93)): no hidden bound can fail, so that there is no
 // budget, and tau is 0. Dropout has features, too (masked.go).
 
 // mostOnTop is how many cells are bounded at a time, at most, and workOnTop how many products the host

@@ -1,6 +1,6 @@
 // Package confine bounds P_safe from below by one event that confines the noise of every neuron to an
 // interval, on which all drawn networks are decided at once: the network of the means with intervals
-// for biases, by phases ((68), docs/confinement.md).
+// for biases, by phases ((68), docs/theory.md).
 package confine
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 // Tau is the failure budget of one bound of the noise of a neuron. What is not proved with it was
-// never proved with a larger one: what is lost is not lost to noise (docs/measurements.md).
+// never proved with a larger one: what is lost is not lost to noise.
 const Tau = 1e-9
 
 const (

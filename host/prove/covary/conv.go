@@ -11,7 +11,7 @@ import (
 
 // Conv is a convolution with a Kronecker covariance, as concentration LBP needs it (bound.Dependent): all
 // positions have the same weights [W b] = mean + QG (E o Sd) QA', and W z~_p is what position p gives, z~_p
-// being what lies under its taps, and 1 (docs/posteriors.md, section 6, "Convolutions").
+// being what lies under its taps, and 1 (docs/theory.md, section 5.6).
 type Conv struct {
 	// filter is the layer that every position is, by itself.
 	filter             *Layer

@@ -17,7 +17,7 @@ import (
 const mostFormed = 128
 
 // Layer is a dense layer with a covariance, as concentration LBP needs it (bound.Dependent): what its
-// noise does to rows (docs/posteriors.md, section 6).
+// noise does to rows (docs/theory.md, section 5.5).
 type Layer struct {
 	layer *posterior.Layer
 	c     *posterior.Covariance

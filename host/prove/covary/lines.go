@@ -8,7 +8,7 @@ import (
 )
 
 // OverLinesUp bounds d'(k + Diag(delta)) d from above for all d = sum_i s_i T_i with |s_i| <= 1
-// (docs/posteriors.md (92f)). The columns T_i are slope_.i radius_i, of each input i of the network, and
+// (docs/theory.md (92f)). The columns T_i are slope_.i radius_i, of each input i of the network, and
 // half_j e_j; d is 0 for the bias. slope is [N][inputs], nil where there is none. It is +Inf where nothing is known.
 func (r *Row) OverLinesUp(slope [][]float64, radius, half []float64) float64 {
 	var inputs, live []int

@@ -1,5 +1,5 @@
 // Package covary bounds what normal weights of a dense layer that depend on each other do to rows
-// (docs/posteriors.md, sections 2 and 6): covariances of the coefficients of a row, the largest value
+// (docs/theory.md, sections 5.1, 5.2 and 5.5): covariances of the coefficients of a row, the largest value
 // of such a form over a box, and mean and variance of the row's noise.
 package covary
 
@@ -99,7 +99,7 @@ func (r *Row) ofIndependent(cLo, cHi []float64, l *posterior.Layer) bool {
 }
 
 // ofFactor: K = B B' for B_jk = sum_o C_o L_(oj)k. Each entry of B is off by at most e; so is what K
-// is off by, and the sums of its rows are on the diagonal (docs/posteriors.md).
+// is off by, and the sums of its rows are on the diagonal (docs/theory.md, section 5.1).
 func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance) bool {
 	if !InRange(c.Factor) {
 		return false
@@ -150,7 +150,7 @@ func (r *Row) square(b, e []float64, m int) {
 	}
 }
 
-// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (91)).
+// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/theory.md (91)).
 func (r *Row) ofKronecker(cLo, cHi []float64, c *posterior.Covariance) bool {
 	if !InRange(c.QA) || !InRange(c.QG) || !InRange(c.Sd) {
 		return false

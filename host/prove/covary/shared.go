@@ -11,7 +11,7 @@ import (
 )
 
 // Shared is the noise that all layers of a posterior have in common, W = mean + D e + P z with one z: P z
-// (docs/posteriors.md (92b)). Of SWAG it is Deviation times factor, of a joint covariance, which has no D, its
+// (docs/theory.md (92b)). Of SWAG it is Deviation times factor, of a joint covariance, which has no D, its
 // Factor.
 type Shared struct {
 	rank   int

@@ -14,7 +14,7 @@ import (
 )
 
 // Networks with given weights, decided one by one: the sound deterministic verifier
-// behind statistical statements and finite-sample posteriors (docs/concentration.md, section 5).
+// behind statistical statements and finite-sample posteriors (docs/theory.md, section 6.1).
 
 // ruling is what is proved of one network on one task.
 type ruling int8

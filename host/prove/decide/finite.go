@@ -13,7 +13,7 @@ import (
 
 // Finite decides every network of a posterior that is a finite set of them: the
 // counts of those proved safe add up to a certified lower bound, and those proved
-// unsafe take from 1 a certified upper bound (docs/concentration.md, section 5). Where the networks
+// unsafe take from 1 a certified upper bound (docs/theory.md, section 6.1). Where the networks
 // are independent draws of a posterior, there is an interval for that one too, of this confidence.
 func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, confidence float64, tasks []property.Task) ([]*claim.Result, error) {
 	s := e.Posterior.Networks()

@@ -15,7 +15,7 @@ import (
 )
 
 // The decision of the posterior predictive of a finite set of networks: means of what the bounds of
-// each network say of its softmax, cell by cell (docs/decisions.md, section 5).
+// each network say of its softmax, cell by cell (docs/theory.md, section 9.3).
 
 // predictiveCell is a cell of T, what is proved on it, and its halves.
 type predictiveCell struct {

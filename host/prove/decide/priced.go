@@ -17,12 +17,12 @@ import (
 type Rule struct {
 	Costs   *property.Costs
 	ByLabel bool
-	// Probit has the class of the largest logit by the probit rule (docs/decisions.md, section 12) in the
+	// Probit has the class of the largest logit by the probit rule (docs/theory.md, section 9.6) in the
 	// place of that of the average; there are no costs then.
 	Probit bool
 }
 
-// Priced is a task about an action: that it is the cheapest everywhere on T (docs/decisions.md, section 9).
+// Priced is a task about an action: that it is the cheapest everywhere on T (docs/theory.md, section 9.4).
 type Priced struct {
 	// Task has, in the place of the safe set, differences of outputs: f_r - f_k for all classes k but
 	// the reference r, and then f_k - f_r.

@@ -23,7 +23,7 @@ type Draws struct {
 }
 
 // Statistical draws networks from the posterior, of whatever kind, and counts how
-// many are proved safe and how many proved unsafe (docs/concentration.md, section 5).
+// many are proved safe and how many proved unsafe (docs/theory.md, section 6.1).
 func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]*claim.Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
 	draw := func(i int) drawn {

@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// With few inputs T is cut into cells, as are the leaves of each by phases ((69), docs/leaves.md): hidden bounds of a
+// With few inputs T is cut into cells, as are the leaves of each by phases ((69), docs/theory.md): hidden bounds of a
 // cell are its own, with a budget of its own, and its rows have trees of their own. Which cells are cut, and whether
 // a cell's parts or its trees count, is decided by what fails less.
 

@@ -56,7 +56,7 @@ func attacked(post *posterior.Posterior, weights [][]float64, box property.Box, 
 	return margin
 }
 
-// TestWhatLeavesLack says of images that stay open what their worst leaf lacks (docs/measurements.md): how far the
+// TestWhatLeavesLack says of images that stay open what their worst leaf lacks: how far the
 // network of the means is above 0 at the worst point that an attack finds, the leaf's row without noise, and that
 // noise; and how many of 32 drawn networks are attacked. With more nodes no less is proved.
 func TestWhatLeavesLack(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package leaves bounds P_safe from below by the sum of tails over the leaves of trees of phases
-// ((62) and (65), docs/leaves.md): each row of a safe set has a tree in which neurons are taken to be active or
+// ((62) and (65), docs/theory.md): each row of a safe set has a tree in which neurons are taken to be active or
 // not, and a leaf's row has a tail as those of concentration LBP have. Hidden bounds are those of
 // concentration LBP, for all of T, and serve all leaves.
 //

@@ -7,7 +7,7 @@ import "math"
 //	ln( n erf(gamma/sqrt 2)^d )
 //
 // the most that n boxes of half-width gamma standard deviations in each of d
-// weights can hold together, wherever they are (docs/soundness.md, section 4: a box
+// weights can hold together, wherever they are (docs/theory.md, section 2.6: a box
 // centred at the mean has the largest mass of its shape). It may be positive:
 // then it says nothing. n <= 0 gives -Inf; d <= 0 gives ln n; gamma <= 0 with
 // d > 0 gives -Inf; gamma = NaN counts as +Inf. Nothing underflows.

@@ -7,7 +7,7 @@ import (
 )
 
 // SoftmaxLaw bounds means of sums of a softmax from the laws of differences of outputs on a cell
-// (docs/decisions.md, section 9). r is a class of reference. Below[k] is the law of f_r - f_k, and
+// (docs/theory.md, section 9.4). r is a class of reference. Below[k] is the law of f_r - f_k, and
 // Above[k] that of f_k - f_r; both are of no use for r itself. Budget is at least the probability that
 // a hidden bound fails.
 type SoftmaxLaw struct {

@@ -1,6 +1,6 @@
 // Package measure turns safe weight boxes into probability: the mass of a box
 // under a diagonal Gaussian, of a union of boxes, and the normal tail both
-// rest on. Equation numbers (6)-(9) are those of docs/soundness.md, section 4.
+// rest on. Equation numbers (6)-(9) are those of docs/theory.md, section 2.6.
 //
 // # The inclusion principle
 //

@@ -14,7 +14,7 @@ type LeafTail struct {
 const leafSteps, mostLeafSteps = 384, 640
 
 // LeafTailsUp is an upper bound of the probability that a row is negative somewhere in one of these
-// leaves, all of the same row (docs/leaves.md): the sum of their tails (62) or, if shared, also
+// leaves, all of the same row (docs/theory.md, section 6.5): the sum of their tails (62) or, if shared, also
 //
 //	E min(1, sum over leaves of q(T + min(g, 0))),   g ~ N(0, last)                              (65)
 //

@@ -3,7 +3,7 @@ package measure
 import "math"
 
 // MarginLaw bounds the least value M of a margin over a cell from below, on the event that all hidden
-// bounds are right (docs/decisions.md (81)):
+// bounds are right (docs/theory.md (81)):
 //
 //	Prob(M < Top - i Step, hidden bounds right) <= Above[i],   i = 0, 1, ..., lawSteps
 //

@@ -6,10 +6,10 @@ import (
 	"psafe/host/arith"
 )
 
-// The noise of a network's layers, docs/concentration.md: F_l is the least value over T of
+// The noise of a network's layers, docs/theory.md, section 3.2: F_l is the least value over T of
 // a centred Gaussian process, layer by layer given the layers below, -e_l bounds its
 // mean from below and v_l its variance from above. F_l + e_l lies stochastically
-// above min(G_l, 0), G_l ~ N(0, v_l) (13a). docs/soundness.md proves what follows.
+// above min(G_l, 0), G_l ~ N(0, v_l) (13a). Section 3.2 proves what follows.
 
 // NoiseTailUp returns an upper bound of Prob(sum_l (F_l + e_l) <= -t), the smallest
 // of

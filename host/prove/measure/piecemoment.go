@@ -11,7 +11,7 @@ type Piece struct{ To, Power, Slope, Bend float64 }
 //	e^(p+E) (Phi(y1) - Phi(y0))/sqrt D,   E = (b mean^2 + 2 q mean + q^2 v)/(2 D),
 //	y = (x D - mean - q v)/(s sqrt D),    s = sqrt v                                            (51d)
 //
-// (docs/chernoff.md). It is +Inf where a D is not surely positive, and for what is no number. Far from the
+// (docs/theory.md, section 7). It is +Inf where a D is not surely positive, and for what is no number. Far from the
 // mode, where E and y^2/2 may both be large, the factors are those of the density at the nearer end.
 func PiecesMomentUp(pieces []Piece, mean, v float64) float64 {
 	if !(math.Abs(mean) <= math.MaxFloat64 && v >= 0 && v <= math.MaxFloat64) {

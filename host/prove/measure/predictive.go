@@ -2,7 +2,7 @@ package measure
 
 // Predictive bounds the probabilities pi_k(x) = E_w softmax_k(f^w(x)) of the posterior predictive for
 // all x of a region at once, from margins of class c over the other classes k
-// (docs/decisions.md, sections 3 and 4).
+// (docs/theory.md, sections 9.2 and 9.3).
 type Predictive struct {
 	// LowerDown is at most pi_c, and RivalsUp are at least the pi_k.
 	LowerDown float64

@@ -76,7 +76,7 @@ func ReLUSquareDown(mean, sd float64) float64 {
 }
 
 // ReLUVarianceUp returns an upper bound of the variance of max(W, 0) for W ~ N(mean, sd^2), and for every
-// smaller mean and standard deviation, with both of which it grows (docs/decisions.md, section 8).
+// smaller mean and standard deviation, with both of which it grows (docs/theory.md, section 9.8).
 func ReLUVarianceUp(mean, sd float64) float64 {
 	lo, square := ReLUMeanDown(mean, sd), ReLUSquareUp(mean, sd)
 	if x := up(square - max(0, down(lo*lo))); square <= math.MaxFloat64 && !math.IsNaN(x) {

@@ -8,7 +8,7 @@ import "math"
 //	                    = log( Q(mean/s) + e^E Phi(y)/sqrt D ),   s = sqrt v,   D = 1 - b v,       (51)
 //	E = (b mean^2 - 2 al mean + al^2 v)/(2 D),   y = (mean - al v)/(s sqrt D)
 //
-// (docs/chernoff.md), for v >= 0: +Inf where D is not surely positive, and for what is no number. It
+// (docs/theory.md, section 7), for v >= 0: +Inf where D is not surely positive, and for what is no number. It
 // is an upper bound for every larger al and every smaller b, too, as z >= 0.
 //
 // For y < 0, E and y^2/2 may both be large, and E - y^2/2 = -mean^2/(2v): with Mills' ratio

@@ -1,7 +1,7 @@
 package measure
 
 // The softmax of one network whose class c is ahead of the others by margins M_k = f_c - f_k of
-// which lower bounds t_k are known (docs/decisions.md, section 2). All that follows grows with each M_k.
+// which lower bounds t_k are known (docs/theory.md, section 9.1). All that follows grows with each M_k.
 
 // SigmoidUp returns an upper bound of 1/(1 + e^t), the share of class k where class c is ahead of
 // it by t: softmax_k <= softmax_k/(softmax_c + softmax_k). It is 1 for -Inf and NaN.

@@ -7,7 +7,7 @@ import "math"
 const tiltStep, tiltGrid, tiltMost = 0x1p-10, 0x1p-20, 8
 
 // TiltedTailUp returns an upper bound of g(u) = max over t of log Q(t) + u t, for u >= 0, which is at most
-// u^2/2 ((52a), docs/chernoff.md). It is +Inf for what is no such number. Absolute looseness below 2^-20 for u in
+// u^2/2 ((52a), docs/theory.md). It is +Inf for what is no such number. Absolute looseness below 2^-20 for u in
 // [2^-5, 8]; above it is u^2/2.
 //
 // The function of t is concave. So if it is no more at t - d and at t + d than at t, its maximum lies between, and it

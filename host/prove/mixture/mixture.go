@@ -1,4 +1,4 @@
-// Package mixture chooses mixtures of the rows of an OR (docs/soundness.md (31)), by drawn networks.
+// Package mixture chooses mixtures of the rows of an OR (docs/theory.md (31)), by drawn networks.
 // Whatever is chosen, the bound holds.
 package mixture
 

@@ -5,7 +5,7 @@
 //	m(x) = sum_i a_i s(w_i x + b_i) + a_0,   a_i = sum_c C_c u_ci,   a_0 = C b_out + d
 //
 // The distribution of each term is cut into atoms, put on a lattice and convolved
-// with the others, every rounding outward (docs/neuronsum.md): what is left is the sum's lower
+// with the others, every rounding outward (docs/theory.md, section 8): what is left is the sum's lower
 // tail, with no relaxation of the weights at all. It suits few inputs and large standard deviations.
 //
 //	Sum.CellFailUp   P(f(x) is outside of S for some x in a small box), from above

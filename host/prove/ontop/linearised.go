@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Linearised bounds rows of the functions of a posterior of KindLinearised (docs/posteriors.md (99)): those of
+// Linearised bounds rows of the functions of a posterior of KindLinearised (docs/theory.md (99)): those of
 // the mean network, and noise that all layers' weights add to them by a fixed function of the input each.
 type Linearised struct {
 	layers []posterior.Layer

@@ -14,7 +14,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Dropout (docs/posteriors.md, section 4): units of what feeds a layer, single numbers or whole channels of
+// Dropout (docs/theory.md, section 5.4): units of what feeds a layer, single numbers or whole channels of
 // images, are dropped with the layer's rate, else multiplied by 1/(1-rate), independently. Below layer First
 // the network is certain.
 
@@ -303,7 +303,7 @@ func linesOf(act activation, lo, hi float64) (lower, upper chordal) {
 	return chordal{at: act.ValueDown(lo)}, chordal{at: act.ValueUp(hi)}
 }
 
-// pooled is a max pool of values z: (22), (23) and (25) of docs/convolution.md.
+// pooled is a max pool of values z: (22), (23) and (25) of docs/theory.md.
 func (h *hidden) pooled(l *maskedLayer, z *values) {
 	for v := range l.out {
 		star, others, least := int32(-1), math.Inf(-1), math.Inf(-1)

@@ -10,7 +10,7 @@ import (
 	"psafe/host/prove/slack"
 )
 
-// The laws of sums of terms of masks, on lattices (docs/posteriors.md (94a) to (94c)).
+// The laws of sums of terms of masks, on lattices (docs/theory.md (94a) to (94c)).
 
 // term is a number of two values, the first one with probability rate.
 type term struct{ dropped, kept, rate float64 }

@@ -7,7 +7,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// The probit rule of last-layer Laplace (docs/decisions.md, section 12): logits m_k(x) / sqrt(1 + pi/8
+// The probit rule of last-layer Laplace (docs/theory.md, section 9.6): logits m_k(x) / sqrt(1 + pi/8
 // v_k(x)), of the mean and the variance of each output. Nothing in it is random.
 
 // An interval that holds pi/8.

@@ -14,7 +14,7 @@ import (
 
 // A network is drawn: W = M + D, b = mu_b + d. On one event K the noise D z(x) + d of every neuron
 // is at most kappa for all x of the box, and the drawn network at x is that of the means with
-// biases that are off by as much ((68), docs/confinement.md). So what is decided for all such
+// biases that are off by as much ((68), docs/theory.md). So what is decided for all such
 // biases is decided for all networks of K at once, and any number of statements, cuts and rows cost
 // no more than K.
 

@@ -96,7 +96,7 @@ func exactKappa(quantile float64, mean, variance *big.Float) *big.Float {
 }
 
 // TestKappa: the noise that is allowed for, and the radii, are at or above the exact numbers of
-// docs/confinement.md, and hardly above them, also where numbers are tiny or large.
+// docs/theory.md, section 6.4, and hardly above them, also where numbers are tiny or large.
 func TestKappa(t *testing.T) {
 	for n := range testscale.Cases(t, 300) {
 		r := rand.New(rand.NewPCG(uint64(n), 201))

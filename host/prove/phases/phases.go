@@ -1,7 +1,7 @@
 // Package phases proves that one network, or all of a posterior on an event that bounds their noise
 // (Noise), are in a safe set on a box by branch and bound over the
 // phases of its ReLUs, for networks of many inputs, where cutting T proves little
-// (docs/concentration.md, section 5). Lower slopes are raised for every row on the way, those
+// (docs/theory.md, section 6.2). Lower slopes are raised for every row on the way, those
 // of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do, neurons
 // are taken to be active or not, one after the other, with a multiplier for each (Wang et al. 2021,
 // beta-CROWN). Sub-problems of one network and box are rows of one item. Every bound is the device's
@@ -54,7 +54,7 @@ func Serves(net network.Network, safe *property.Safe) bool {
 }
 
 // Clauses writes a set as an AND of clauses, each an OR of rows. A clause holds on a sub-problem if one
-// of its rows, or a mixture of them ((31), docs/concentration.md), is >= 0 there. Each is proved by
+// of its rows, or a mixture of them ((31), docs/theory.md), is >= 0 there. Each is proved by
 // itself, in another mixture in each leaf of its tree. Nil if they are too many.
 func Clauses(safe *property.Safe) (clauses [][]int) { return safe.Clauses() }
 

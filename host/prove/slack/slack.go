@@ -1,5 +1,5 @@
 // Package slack is what claims keep for psafe check. It proves them again by code of its own, which cuts
-// distributions at other places, rounds otherwise and has limits (docs/check.md), so that its bounds may
+// distributions at other places, rounds otherwise and has limits (docs/results.md), so that its bounds may
 // be a little worse. What it could not prove again is not claimed: every number here makes claims
 // weaker or leaves them out, and no bound rests on one.
 package slack

@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/npy"
 )
 
-// The covariance of a layer, in a header of version 3: docs/formats.md, "Covariance".
+// The covariance of a layer, in a header of version 3: docs/files.md, "Covariance".
 
 // covarianceKeys are the keys of version 3 that version 2 has not.
 var covarianceKeys = []string{"covariance"}

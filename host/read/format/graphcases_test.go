@@ -1,11 +1,9 @@
 package format
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"psafe/host/model/posterior"
@@ -105,58 +103,4 @@ func headerArrays(r *rand.Rand, m *meta) map[string]*npy.Array {
 		}
 	}
 	return list
-}
-
-// TestImportGraphs: a map with the layers of a header, without the sizes that tensors show,
-// gives the same posterior.
-func TestImportGraphs(t *testing.T) {
-	for name, c := range plainCases {
-		header := fmt.Sprintf(`{"format":"psafe-posterior","version":2,"scale":"sd","layout":"out,in",%s,"layers":[%s]}`, c.head, c.layers)
-		m, err := parseMeta([]byte(header))
-		if err != nil {
-			t.Fatal(err)
-		}
-		list := headerArrays(rand.New(rand.NewPCG(7, 9)), m)
-		want, _, err := readBytes(t, npz(t, header, list), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		asMap := tensorMap{Scale: "sd", Layout: layoutOI, Order: m.Order, Shape: m.Shape}
-		var file []npy.Named
-		for k := range m.Layers {
-			l := &m.Layers[k]
-			to := mapLayer{Name: l.Name, Kind: l.Kind, From: l.From, Activation: l.Activation, graphFields: l.graphFields}
-			if weighted(l.Kind) {
-				to.Kernel, to.Filters, to.Weight = nil, 0, &mapArray{Mean: fmt.Sprintf("mu.%d", k), Spread: fmt.Sprintf("sd.%d", k)}
-				if !l.noBias() {
-					to.Bias = &mapArray{Mean: fmt.Sprintf("b.%d", k), Spread: fmt.Sprintf("sb.%d", k)}
-				}
-				if to.Activation == "" {
-					to.Activation = "identity"
-				}
-			}
-			for i, part := range parts(posterior.KindGaussian) {
-				if a := list[part.array(k)]; a != nil {
-					file = append(file, npy.Named{Name: fmt.Sprintf("%s.%d", []string{"mu", "sd", "b", "sb"}[i], k), Array: a})
-				}
-			}
-			asMap.Layers = append(asMap.Layers, to)
-		}
-		text, err := json.Marshal(asMap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		if err := npy.WriteZip(&b, file); err != nil {
-			t.Fatal(err)
-		}
-		got, _, _, err := importBytes(t, []byte(b.String()), string(text))
-		if err != nil {
-			t.Errorf("%s: %v\n%s", name, err, text)
-			continue
-		}
-		if fmt.Sprint(got.Network()) != fmt.Sprint(want.Network()) || fmt.Sprint(got.Layers) != fmt.Sprint(want.Layers) || fmt.Sprint(got.Input) != fmt.Sprint(want.Input) {
-			t.Errorf("%s: got\n%+v, want\n%+v", name, got, want)
-		}
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/format/graph"
 )
 
-// The header of version 2 states a graph of layers: docs/formats.md, "Graphs of layers".
+// The header of version 2 states a graph of layers: docs/files.md, "Graphs of layers".
 
 // graphFields are those of a layer of version 2 beside its name, kind, sources, activation and
 // numbers of inputs and outputs.

@@ -108,7 +108,7 @@ func (l *kerasLayer) without(s graph.Layer, last bool) (graph.Layer, kerasWeight
 		s.Activation, err = leaky(*slope)
 	default:
 		if !slices.Contains(kerasIdle, class) {
-			err = fmt.Errorf("%s layers are not supported: docs/formats.md lists those that are", l.className())
+			err = fmt.Errorf("%s layers are not supported: docs/files.md lists those that are", l.className())
 		}
 	}
 	if s.Activation.Kind != network.Identity && last && err == nil {

@@ -11,62 +11,11 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// normFile is the state_dict of Conv1d(1, 2, 1), BatchNorm1d(2), Flatten, Linear(4, 1), of
-// which gamma and beta have spreads.
-func normFile() []byte {
-	return rawNPZ([]raw{
-		{"conv.w", []int{2, 1, 1}, []float64{2, 3}}, {"bn.w", []int{2}, []float64{4, -1}}, {"bn.b", []int{2}, []float64{0.5, 0.25}},
-		{"bn.sw", []int{2}, []float64{0.5, 0.25}}, {"bn.sb", []int{2}, []float64{0.125, 0.5}},
-		{"bn.mean", []int{2}, []float64{1, -2}}, {"bn.var", []int{2}, []float64{3.75, 0}}, {"fc.w", []int{1, 4}, []float64{1, 10, 100, 1000}},
-	}, "<f8")
-}
-
-const normMap = `{"layout":"out,in","order":"channels_first","input_shape":[1,2],"scale":"sd","ignore":[%s],"layers":[
- {"kind":"conv1d","activation":"identity","weight":{"mean":"conv.w","scale":"none"}},
- {"kind":"batch_norm","activation":"relu","weight":%s,"bias":%s,"running_mean":"bn.mean","running_variance":"bn.var","eps":0.25},
- {"kind":"flatten"},{"activation":"identity","weight":{"mean":"fc.w","scale":"none"}}]}`
-
-// TestImportNorm: the mean and variance of a batch norm go into its gain and shift if gamma is
-// certain, and else into a layer of their own.
-func TestImportNorm(t *testing.T) {
-	beta := `{"mean":"bn.b","spread":"bn.sb"}`
-	certain := fmt.Sprintf(normMap, `"bn.sw"`, `{"mean":"bn.w","scale":"none"}`, beta)
-	p, _, _, err := importBytes(t, normFile(), certain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bn := p.Layers[1]; len(p.Layers) != 3 || fmt.Sprint(bn.Weight.Mean, bn.Weight.SdHi, bn.Bias.Mean, bn.Bias.SdHi) != "[2 -2] [0 0] [-1.5 -3.75] [0.125 0.5]" {
-		t.Errorf("certain: %+v", p.Layers)
-	}
-	uncertain := fmt.Sprintf(normMap, ``, `{"mean":"bn.w","spread":"bn.sw"}`, beta)
-	q, _, _, err := importBytes(t, normFile(), uncertain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(q.Layers) != 4 || fmt.Sprint(q.Layers[1].Weight.Mean, q.Layers[1].Weight.SdHi, q.Layers[1].Bias.Mean, q.Layers[2].Weight.Mean, q.Layers[2].Weight.SdHi, q.Layers[2].Bias.SdHi) != "[0.5 2] [0 0] [-0.5 4] [4 -1] [0.5 0.25] [0.125 0.5]" {
-		t.Errorf("uncertain: %+v", q.Layers)
-	}
-	// x = (1, -1): conv (2, -2), (3, -3); bn 4 (z - 1)/2 + 0.5 = 2.5, -5.5; -(z + 2)/0.5 + 0.25 = -9.75, 2.25.
-	for _, p := range []*posterior.Posterior{p, q} {
-		if y := p.LogitsApprox([]float64{1, -1}); math.Abs(y[0]-(2.5+2250)) > 1e-12 {
-			t.Errorf("logits %v", y)
-		}
-		reread(t, p)
-	}
-	for text, want := range map[string]string{
-		strings.Replace(certain, `,"eps":0.25`, "", 1):                                          "running_mean, running_variance and eps come together",
-		strings.Replace(certain, `"eps":0.25`, `"eps":0`, 1):                                    "not above 0",
-		strings.Replace(certain, `"kind":"conv1d"`, `"kind":"conv2d"`, 1):                       "a layer of kind conv2d needs 4 axes",
-		strings.Replace(certain, `"kind":"flatten"`, `"kind":"flatten","bias":{"mean":"x"}`, 1): "a layer of kind flatten has no arrays",
-		strings.Replace(certain, `"order":"channels_first"`, `"order":"channels_last"`, 1):      "does not fit 1 with its padding",
-		strings.Replace(certain, `[1,2]`, `[1,3]`, 1):                                           `layer 3: weight "fc.w" has shape [1 4], the layer needs [1 6]`,
-		strings.Replace(certain, `"activation":"relu"`, `"activation":"?"`, 1):                  `layer 1: activation "?"`,
-		strings.Replace(certain, `"layout":"out,in",`, ``, 1):                                   `layer 3: layout ""`,
-	} {
-		if _, _, _, err := importBytes(t, normFile(), text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
+// raw is an array of an object file.
+type raw struct {
+	name  string
+	shape []int
+	data  []float64
 }
 
 // kerasNormArch is a Keras Sequential of Conv2D(2, 1), BatchNormalization and GlobalAveragePooling2D, and Dense(1).

@@ -13,14 +13,55 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// TestNumPySnippets runs the NumPy code of docs/formats.md, where a Python with
+// otherKinds is NumPy code that writes kinds of which docs/files.md says in words what is written.
+const otherKinds = `
+import json
+def save_kind(path, kind, arrays, shapes, activations, rates=None, **fields):
+    """arrays: name to array; shapes: (in, out) by layer."""
+    layers = [{"kind": "dense", "activation": a, "in": i, "out": o}
+              for (i, o), a in zip(shapes, activations)]
+    for layer, rate in zip(layers, rates or []):
+        layer["rate"] = rate
+    meta = {"format": "psafe-posterior", "version": 1, "kind": kind,
+            "layout": "in,out", "layers": layers, **fields}
+    text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    np.savez(path, __meta__=text, **arrays)
+
+def save_samples(path, networks, counts, activations):
+    """networks: list of [W0, b0, W1, b1, ...]; counts: list of int."""
+    arrays = {}
+    for a, stack in enumerate(zip(*networks)):
+        part = ("weight", "bias")[a % 2]
+        arrays[f"layers.{a // 2}.{part}.samples"] = np.stack(stack)
+    shapes = [W.shape for W in networks[0][0::2]]
+    save_kind(path, "samples", arrays, shapes, activations, counts=[int(c) for c in counts])
+
+def save_swag(path, mean, variance, deviations, activations):
+    """mean, variance: [W0, b0, ...]; deviations: K such lists."""
+    arrays = {}
+    for a, (m, v, d) in enumerate(zip(mean, variance, zip(*deviations))):
+        part = f"layers.{a // 2}." + ("weight", "bias")[a % 2]
+        arrays[part + ".mean"], arrays[part + ".scale"] = m, v
+        arrays[part + ".deviations"] = np.stack(d)
+    shapes = [W.shape for W in mean[0::2]]
+    save_kind(path, "swag", arrays, shapes, activations, scale="variance", rank=len(deviations))
+
+def save_dropout(path, weights, rates, activations):
+    """weights: [W0, b0, ...]; rates: one per layer, of its inputs."""
+    arrays = {f"layers.{a // 2}." + ("weight.mean", "bias.mean")[a % 2]: w
+              for a, w in enumerate(weights)}
+    shapes = [W.shape for W in weights[0::2]]
+    save_kind(path, "dropout", arrays, shapes, activations, rates=rates)
+`
+
+// TestNumPySnippets runs the NumPy code of docs/files.md, and this, where a Python with
 // NumPy is (PSAFE_PYTHON may name it), and reads the files that it writes.
 func TestNumPySnippets(t *testing.T) {
 	python := cmp.Or(os.Getenv("PSAFE_PYTHON"), "python3")
 	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
 		t.Skipf("no NumPy: PSAFE_PYTHON may name a Python that has it (%v)", err)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "formats.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "files.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +71,7 @@ func TestNumPySnippets(t *testing.T) {
 			code += block[1]
 		}
 	}
-	code += `
+	code += otherKinds + `
 def net(first):
     a = np.arange(first, first + 13, dtype="f4")
     return [a[0:6].reshape(2, 3), a[6:9], a[9:12].reshape(3, 1), a[12:13]]

@@ -44,7 +44,7 @@ type Options struct {
 const maxFile = 4 << 30
 
 // Read reads a posterior from a file or a directory, in any of the formats of
-// docs/formats.md; the content decides which, never the name. The result is
+// docs/files.md; the content decides which, never the name. The result is
 // valid (see Posterior.Validate). Means and spreads are exactly those of the
 // file; the bounds of the standard deviations are rounded outward.
 //
@@ -144,7 +144,7 @@ var fileFormats = []fileFormat{
 }
 
 // elsewhere is what to do about files that only the framework itself should read.
-const elsewhere = "write it from Python by the file that psafe exporter prints, or save its arrays as .npz or safetensors and use psafe import"
+const elsewhere = "write it from Python by the file that psafe exporter prints"
 
 func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -182,7 +182,7 @@ func parse(file blob) (*contents, error) {
 			names = append(names, f.name)
 		}
 	}
-	return nil, fmt.Errorf("not a posterior: neither %s nor a deepbayes directory (see docs/formats.md)", strings.Join(names, ", "))
+	return nil, fmt.Errorf("not a posterior: neither %s nor a deepbayes directory (see docs/files.md)", strings.Join(names, ", "))
 }
 
 // parseZip tells psafe's own .npz from those of the uai2020 repository.
@@ -205,5 +205,5 @@ func parseZip(file blob) (*contents, error) {
 			return parseObjectNPZ(&members[i], file.size)
 		}
 	}
-	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): tell with psafe import --map what its arrays are", metaName)
+	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): name its arrays in Python, by save_gaussian of the file that psafe exporter prints", metaName)
 }

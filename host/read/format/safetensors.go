@@ -51,7 +51,7 @@ func parseSafetensors(file blob) (*contents, error) {
 		return nil, err
 	}
 	if header.psafe == "" {
-		return nil, fmt.Errorf("safetensors metadata has no entry %q: tell with psafe import --map what the tensors are", safetensorsKey)
+		return nil, fmt.Errorf("safetensors metadata has no entry %q: name its tensors in Python, by save_gaussian of the file that psafe exporter prints", safetensorsKey)
 	}
 	m, err := parseMeta([]byte(header.psafe))
 	if err != nil {

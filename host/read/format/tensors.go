@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"psafe/host/model/audit"
-	"psafe/host/model/posterior"
 	"psafe/host/read/npy"
 )
 
@@ -27,8 +25,6 @@ type tensorFile struct {
 	format string
 	byName map[string]tensor
 	file   int64
-	// stored are the names in the order of a .npz.
-	stored []string
 }
 
 // names lists the tensors in the order of the alphabet, numbers by their size.
@@ -58,7 +54,7 @@ func openTensors(file blob) (*tensorFile, error) {
 			return nil, errOwn
 		}
 		byName, err := header.arrays(data)
-		return &tensorFile{"safetensors with a map", byName, file.size, nil}, err
+		return &tensorFile{"safetensors with a map", byName, file.size}, err
 	case !bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		// What is refused by name gets the same words here.
 		for _, f := range fileFormats {
@@ -75,14 +71,13 @@ func openTensors(file blob) (*tensorFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: save it again, or get it again", err)
 	}
-	t := &tensorFile{"npz with a map", map[string]tensor{}, file.size, nil}
+	t := &tensorFile{"npz with a map", map[string]tensor{}, file.size}
 	for i := range members {
 		if members[i].Name == metaName {
 			return nil, errOwn
 		}
 		err := members[i].Open(func(r *npy.Reader) (err error) {
 			t.byName[members[i].Name], err = lazyMember(&members[i], r)
-			t.stored = append(t.stored, members[i].Name)
 			return err
 		})
 		if err != nil {
@@ -90,75 +85,6 @@ func openTensors(file blob) (*tensorFile, error) {
 		}
 	}
 	return t, nil
-}
-
-// Import reads the arrays of a safetensors file or a .npz, of any names, as the map says
-// (docs/formats.md, "Files with names of their own"). The result is valid, of KindGaussian,
-// with the numbers of the file; its Source is the file, and Format says that there was a map.
-// References, unless it is "", is a .npz or safetensors file of inputs and logits by the framework
-// (and mean and std of the inputs): the posterior carries them, and a map after which the network
-// gives other logits is refused. Errors are one line that begins with the path of the file that
-// is to be mended.
-func Import(path, mapPath, references string) (*posterior.Posterior, error) {
-	m, err := readMap(mapPath)
-	if err != nil {
-		return nil, &oneLine{mapPath, err}
-	}
-	refs, err := readReferences(references)
-	if err != nil {
-		return nil, err
-	}
-	var p *posterior.Posterior
-	var n *contents
-	sum, err := withFile(path, maxFile, func(file blob) error {
-		t, err := openTensors(file)
-		if err != nil {
-			return err
-		}
-		if n, err = m.contents(t); err == nil {
-			p, err = n.assemble(Options{})
-		}
-		return err
-	})
-	var mapped *mapError
-	switch {
-	case errors.As(err, &mapped):
-		return nil, &oneLine{mapPath, err}
-	case err != nil:
-		return nil, &oneLine{path, err}
-	}
-	p.Source.Path, p.Source.SHA256 = path, sum
-	if refs == nil {
-		return p, nil
-	}
-	if err := refs.addTo(p, n); err != nil {
-		return nil, &oneLine{references, err}
-	}
-	if _, err := audit.Compare(p); err != nil {
-		return nil, &oneLine{mapPath, fmt.Errorf("it does not give what %s says: %w", references, err)}
-	}
-	return p, nil
-}
-
-// Suggest guesses a map for Import from the names and shapes of the arrays in a file. What
-// neither tells stands as "?" in it, which Import refuses, unless references, a file as for
-// Import, are given and one of the usual combinations gives its logits. notes say what to look at.
-func Suggest(path, references string) (text []byte, notes []string, err error) {
-	refs, err := readReferences(references)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = withFile(path, maxFile, func(file blob) error {
-		t, err := openTensors(file)
-		if err == nil {
-			text, notes, err = suggest(t, refs)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, &oneLine{path, err}
-	}
-	return text, notes, nil
 }
 
 // compareNatural orders "layer2" before "layer10".

@@ -121,7 +121,7 @@ type Tensor struct {
 	Ints   []int64
 }
 
-// Limits of what is read, beside the length of the file (docs/formats.md, Limits).
+// Limits of what is read, beside the length of the file (docs/files.md, Limits).
 const (
 	// MaxNodes bounds the nodes, and the initialisers.
 	MaxNodes = 1 << 16

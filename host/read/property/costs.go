@@ -8,7 +8,7 @@ import (
 )
 
 // Costs say what each action costs where each class is the truth. The action taken at x is the one of
-// least expected cost, sum_k Of(a, k) pi_k(x) (docs/decisions.md, section 9).
+// least expected cost, sum_k Of(a, k) pi_k(x) (docs/theory.md, section 9.4).
 type Costs struct {
 	of [][]*big.Rat
 	// most is the greatest difference between two actions' costs of a class.

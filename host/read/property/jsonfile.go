@@ -18,7 +18,7 @@ const maxPropertyFile = 1 << 30
 
 // ReadFile reads a JSON property file or a VNN-LIB query (QueryTasks), told apart by
 // their content, for a network with the given number of outputs (at least 1; it panics
-// otherwise); docs/properties.md describes the formats. Task.Index counts the properties of the file from 0. Numbers are real
+// otherwise); docs/files.md describes the formats. Task.Index counts the properties of the file from 0. Numbers are real
 // numbers there: input boxes are rounded outward and safe sets shrunk.
 //
 // Everything that is not of the format, unknown and duplicate keys included, is

@@ -41,7 +41,7 @@ var ErrOwnBoxes = errors.New("has its own input boxes")
 const labelWord = "label"
 
 // ReadTemplates reads a JSON property file whose boxes are relative to data points, for a
-// network with so many inputs and outputs, and returns its digest too. docs/properties.md
+// network with so many inputs and outputs, and returns its digest too. docs/files.md
 // describes the format. Errors are those of ReadFile, and ErrOwnBoxes.
 func ReadTemplates(path string, inputs, outputs int) (templates []*Template, digest string, err error) {
 	needOutputs("ReadTemplates", outputs)

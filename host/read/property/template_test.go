@@ -160,9 +160,9 @@ func TestVectorFiles(t *testing.T) {
 	wantError(t, err, "--eps: has 2 numbers, the network has 3 inputs")
 }
 
-// TestDocumentedTemplates: the example of docs/properties.md is read as it stands there.
+// TestDocumentedTemplates: the example of docs/files.md is read as it stands there.
 func TestDocumentedTemplates(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "properties.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "files.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,30 +8,17 @@ import "slices"
 // Class is what psafe check knows of a field.
 type Class string
 
-// The classes, in the order of docs/check.md.
+// The classes. What a record says of them is in docs/results.md.
 const (
 	Proved      Class = "proved"      // recomputed; less may be claimed
-	Certificate Class = "certificate" // what the proof goes by
+	Certificate Class = "certificate" // what the proof goes by: another value is another certificate
 	Question    Class = "question"    // what the bounds are about
 	Compared    Class = "compared"    // follows from other fields or from the proof
 	Said        Class = "said"        // no claim of a proof
 )
 
-// ClassDoc is a class and what docs/check.md says of the fields in it.
-type ClassDoc struct {
-	Class Class
-	Doc   string
-}
-
 // Classes are all classes.
-var Classes = []ClassDoc{
-	{Proved, "recomputed from the files (`statistical` from its counts, which are said); whatever claims more is refused, less may be claimed"},
-	{Certificate, "what the proof goes by: another value names another certificate, which passes if it proves all that is claimed; " +
-		"and there is none of what nothing rests on"},
-	{Question, "what the bounds are about: it must be as the files are, and another value is another question, which is not that of `run` (below)"},
-	{Compared, "follows from other fields or from the proof: any other value is refused"},
-	{Said, "no claim of a proof"},
-}
+var Classes = []Class{Proved, Certificate, Question, Compared, Said}
 
 // Field is one field of a record, or of an object in it: then its name is both, joined by a point.
 type Field struct {
@@ -46,7 +33,9 @@ type Field struct {
 	// Digest is the field with the digest of the file that this one may name. Where it is there, the
 	// identity has it alone.
 	Digest string
-	// Doc is the meaning as docs/cli.md has it, empty where that of the object tells it.
+	// Said is when a field of another class is no claim of a proof either.
+	Said string
+	// Doc is the meaning as docs/reference.md has it, empty where that of the object tells it.
 	Doc string
 }
 

@@ -7,7 +7,7 @@ import (
 	"psafe/host/record"
 )
 
-// Result is what psafe summary --json prints (docs/report.md).
+// Result is what psafe summary --json prints (docs/reference.md).
 type Result struct {
 	Records   int    `json:"records"`
 	Guarantee string `json:"guarantee"`

@@ -26,7 +26,7 @@ type Case struct {
 	// Logits are those of the mean network at the picture.
 	Logits []float64
 	// Tau is the failure probability of a hidden bound, Events how many of them fail with that
-	// probability, and PLower what follows (docs/convolution.md (27)).
+	// probability, and PLower what follows (docs/theory.md (27)).
 	Tau, Events float64
 	PLower      float64 `json:"p_lower"`
 	// Intervals and Lines are the rows of the property, by either form.

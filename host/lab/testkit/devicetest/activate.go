@@ -84,7 +84,7 @@ func (c *activateCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Activate(a)
+	return e.dev.Do(a)
 }
 
 func (c *activateCase) check(k *checker, out []output) {

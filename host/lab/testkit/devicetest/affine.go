@@ -42,7 +42,7 @@ func (c *affineCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Affine(a)
+	return e.dev.Do(a)
 }
 
 func (c *affineCase) check(k *checker, out []output) {

@@ -49,7 +49,7 @@ func (c *backSubstituteCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.BackSubstitute(a)
+	return e.dev.Do(a)
 }
 
 // check: S within the rounding of its sum, for which Relax has charged the row; C

@@ -43,7 +43,7 @@ func (c *concretizeCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Concretize(a)
+	return e.dev.Do(a)
 }
 
 func (c *concretizeCase) check(k *checker, out []output) {

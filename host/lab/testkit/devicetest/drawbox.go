@@ -33,7 +33,7 @@ func (c *drawBoxCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.DrawBox(a)
+	return e.dev.Do(a)
 }
 
 // check compares with the definition, bound.BoxEnds, bit for bit: what is drawn is

@@ -35,7 +35,7 @@ func (c *gatherCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Gather(a)
+	return e.dev.Do(a)
 }
 
 // check: copies have the bits of what was copied, and other places are left alone.

@@ -55,7 +55,7 @@ func (c *gatherSumCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.GatherSum(a)
+	return e.dev.Do(a)
 }
 
 // terms are what place j of item p sums in row r.
@@ -89,7 +89,7 @@ func (c *gatherSumCase) check(k *checker, out []output) {
 		n := int(c.start[j+1] - c.start[j])
 		roundings := bound.SumRoundings(n, c.Add)
 		if !k.far(size) || !math.IsNaN(got-got) {
-			// (5) of docs/soundness.md; exact where nothing is rounded.
+			// (5) of docs/theory.md; exact where nothing is rounded.
 			k.near("Out", i, got, sum, mul(mul(k.ulps(roundings), add(exact(1), k.ulps(2*roundings))), size))
 		}
 	}

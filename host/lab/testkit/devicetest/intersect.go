@@ -53,7 +53,7 @@ func (c *intersectCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Intersect(a)
+	return e.dev.Do(a)
 }
 
 // check: the intersection is exact, and everything if it is empty.

@@ -51,7 +51,7 @@ func (c *mergeRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.MergeRows(a)
+	return e.dev.Do(a)
 }
 
 func (c *mergeRowsCase) check(k *checker, out []output) {

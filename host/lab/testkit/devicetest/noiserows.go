@@ -45,7 +45,7 @@ func (c *noiseRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.NoiseRows(a)
+	return e.dev.Do(a)
 }
 
 func (c *noiseRowsCase) check(k *checker, out []output) {

@@ -79,7 +79,7 @@ func (c *pairNoiseCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.PairNoise(a)
+	return e.dev.Do(a)
 }
 
 func (c *pairNoiseCase) check(k *checker, out []output) {

@@ -72,7 +72,7 @@ func (c *placeRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.PlaceRows(a)
+	return e.dev.Do(a)
 }
 
 // terms are intervals of what is summed at an input, or as the constant.

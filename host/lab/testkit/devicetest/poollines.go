@@ -80,7 +80,7 @@ func (c *poolLinesCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.PoolLines(a)
+	return e.dev.Do(a)
 }
 
 // poolUnit is a unit of a case and what came out for it.

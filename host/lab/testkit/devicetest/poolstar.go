@@ -87,7 +87,7 @@ func (c *poolStarCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.PoolStar(a)
+	return e.dev.Do(a)
 }
 
 // starOf is the slot that PoolStar has to choose.

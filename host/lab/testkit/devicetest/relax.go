@@ -45,7 +45,7 @@ func (c *relaxCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Relax(a)
+	return e.dev.Do(a)
 }
 
 // lines are the lines of one neuron.
@@ -193,7 +193,7 @@ func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi f
 		}
 	case network.Identity, network.ReLU, network.LeakyReLU:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
-		curved = max(0, min(-lo, hi)) // both lines have the least area, docs/soundness.md, section 3
+		curved = max(0, min(-lo, hi)) // both lines have the least area, docs/theory.md, section 2.2
 		if c.Kind == network.Identity {
 			curved = 0
 		} else if w > 0x1p20*curved {

@@ -112,7 +112,7 @@ func (c *relaxRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.RelaxRows(a)
+	return e.dev.Do(a)
 }
 
 func (c *relaxRowsCase) check(k *checker, out []output) {

@@ -54,7 +54,7 @@ func (c *shareBoxCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.ShareBox(a)
+	return e.dev.Do(a)
 }
 
 func (c *shareBoxCase) check(k *checker, out []output) {

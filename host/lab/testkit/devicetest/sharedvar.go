@@ -52,7 +52,7 @@ func (c *sharedVarCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.SharedVar(a)
+	return e.dev.Do(a)
 }
 
 func (c *sharedVarCase) check(k *checker, out []output) {

@@ -22,7 +22,7 @@ func (c *shareRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.ShareRows(a)
+	return e.dev.Do(a)
 }
 
 // check: S within the rounding of its sum, for which Relax has charged the row.

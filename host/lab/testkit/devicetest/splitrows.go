@@ -96,7 +96,7 @@ func (c *splitRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.SplitRows(a)
+	return e.dev.Do(a)
 }
 
 func (c *splitRowsCase) check(k *checker, out []output) {

@@ -17,9 +17,22 @@ type spy struct {
 	mirrored        bool // the rows bound neurons; otherwise margins
 }
 
-func (s *spy) Activate(a bound.Activate) error {
-	s.layers++
-	return s.Device.Activate(a)
+// Do looks at what the stages of back-substitution wrote.
+func (s *spy) Do(op bound.Operation) error {
+	if err := s.Device.Do(op); err != nil {
+		return err
+	}
+	switch a := op.(type) {
+	case bound.Activate:
+		s.layers++
+	case bound.RelaxRows:
+		return s.passed(a)
+	case bound.BackSubstitute:
+		return s.substituted(a)
+	case bound.Concretize:
+		return s.concretized(a)
+	}
+	return nil
 }
 
 // value is what row r of item p bounds, for a sample.
@@ -37,11 +50,8 @@ func (s *spy) value(m *sample, r int) (ball, bool) {
 	return neurons[r-len(neurons)].neg(), true
 }
 
-// RelaxRows: all that is owed is charged, so the row holds as it stands.
-func (s *spy) RelaxRows(a bound.RelaxRows) error {
-	if err := s.Device.RelaxRows(a); err != nil {
-		return err
-	}
+// passed looks at RelaxRows: all that is owed is charged, so the row holds as it stands.
+func (s *spy) passed(a bound.RelaxRows) error {
 	if !s.descending {
 		s.descending, s.top, s.mirrored, s.relaxed = true, s.layers, a.Mirrored, s.layers
 	}
@@ -58,12 +68,9 @@ func (s *spy) RelaxRows(a bound.RelaxRows) error {
 	return nil
 }
 
-// BackSubstitute: products that underflowed are charged by the next operation,
+// substituted looks at BackSubstitute: products that underflowed are charged by the next operation,
 // half an eta for each of the Out terms of a coefficient.
-func (s *spy) BackSubstitute(a bound.BackSubstitute) error {
-	if err := s.Device.BackSubstitute(a); err != nil {
-		return err
-	}
+func (s *spy) substituted(a bound.BackSubstitute) error {
 	lo, c, err := s.read(a.S.Lo, a.C)
 	if err != nil {
 		return err
@@ -91,11 +98,8 @@ func (s *spy) BackSubstitute(a bound.BackSubstitute) error {
 	return nil
 }
 
-// Concretize ends a descent.
-func (s *spy) Concretize(a bound.Concretize) error {
-	if err := s.Device.Concretize(a); err != nil {
-		return err
-	}
+// concretized looks at Concretize, which ends a descent.
+func (s *spy) concretized(a bound.Concretize) error {
 	bounds, _, err := s.read(a.Bound, a.C)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (c *squareRowsCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.SquareRows(a)
+	return e.dev.Do(a)
 }
 
 func (c *squareRowsCase) check(k *checker, out []output) {

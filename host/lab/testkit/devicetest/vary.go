@@ -33,7 +33,7 @@ func (c *varyCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Vary(a)
+	return e.dev.Do(a)
 }
 
 func (c *varyCase) check(k *checker, out []output) {

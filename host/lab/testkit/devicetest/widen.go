@@ -33,7 +33,7 @@ func (c *widenCase) call(e *env) error {
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Widen(a)
+	return e.dev.Do(a)
 }
 
 func (c *widenCase) check(k *checker, out []output) {

@@ -1,5 +1,5 @@
 // Package grid bounds failure probabilities of networks with one hidden layer on large boxes, by
-// the sum over the points of grids (docs/neuronsum.md, sections 6 to 11).
+// the sum over the points of grids (docs/theory.md, sections 8.4 to 8.8).
 //
 // Files: grid.go has the points, sum.go adds up over them, law.go and bins.go have the laws of
 // neurons and weights there, large.go what is split off, chance.go and walk.go the chances of kinks
@@ -15,7 +15,7 @@ import (
 )
 
 // Grid cuts one box by planes into cells. Its points are the corners of the cells; the bound has
-// one event for each of them (docs/neuronsum.md (32)).
+// one event for each of them (docs/theory.md (32)).
 type Grid struct {
 	Box property.Box
 	// Cuts are, for each axis, the coordinates of the planes across it: strictly ascending,

@@ -10,7 +10,7 @@ import (
 
 // LargeNeurons says which neurons are split off at the points of a grid, for one row: i with a_i < 0
 // and -a_i t_i(At) > Above. That any of them is so large counts once, as failure, and points fail
-// only where none is (docs/neuronsum.md, (39)).
+// only where none is (docs/theory.md, (39)).
 type LargeNeurons struct {
 	// At is any point, Above > 0.
 	At    []float64 `json:"at"`

@@ -18,7 +18,7 @@ func (l *lowering) dropout(n *onnx.Node) error {
 		return err
 	}
 	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
-		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/formats.md)", n.Inputs[2])
+		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/files.md)", n.Inputs[2])
 	}
 	in, err := l.operands(n, 1, 3)
 	if err != nil {

@@ -74,7 +74,7 @@ func (l *lowering) run(n *onnx.Node) error {
 	lower, known := operators[n.Op]
 	switch {
 	case n.Domain == "" && (n.Op == "Softmax" || n.Op == "LogSoftmax"):
-		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/formats.md, ONNX)")
+		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/files.md, ONNX)")
 	case n.Domain != "" || !known:
 		return fmt.Errorf("psafe does not read this operator; it reads %s: write the network with these", strings.Join(Operators(), ", "))
 	}
