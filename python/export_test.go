@@ -70,6 +70,23 @@ func TestTorchDraws(t *testing.T) {
 	compare(t, "torch_draw_cases.py", "torch", 29)
 }
 
+// TestTorchPractice: networks of torch as people write them, and a controller that ends in tanh.
+func TestTorchPractice(t *testing.T) {
+	testscale.DeepOnly(t)
+	dir := compare(t, "torch_practice_cases.py", "torch", 80)
+	points := filepath.Join(dir, "points.csv")
+	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"tanh.npz --property output_box:[-1,1],[-1,1]", "one-sigmoid.npz --property argmax_is:1", "one-sigmoid.npz --label 1"} {
+		out, err := exec.Command(theProgram(t), append([]string{"certify", "--inputs", points, "--eps", "0.001", "--device", "cpu", "--posterior"},
+			strings.Fields(filepath.Join(dir, args))...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("psafe certify of %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // onTop wants bounds of clbp for a posterior whose last layer alone is random, or with dropout.
 func onTop(t *testing.T, path, points string) {
 	t.Helper()

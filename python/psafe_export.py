@@ -29,6 +29,7 @@ Every function also takes
     note       free text to keep in the file
     tolerance  how far the logits may lie from what this file's arrays give, relative to the largest
                sum of magnitudes in the last layer (default 1e-5, for float32)
+    classes    2 for a binary classifier with one logit y (BCEWithLogitsLoss): the file has the logits 0 and y
     spread     of normal weights: the standard deviations that the framework itself computes, a pair
                (of the weights, of the biases) for each layer, None for what it does not say
 
@@ -54,6 +55,7 @@ import sys
 import numpy as np
 
 CONVOLUTION = "%s: %s is a convolution, and here psafe_export knows dense layers only: save_torch takes it, without layers="
+REWEIGHTED = "%s: computes its weight from its %s: leave out layers=, so that forward() is followed"
 BELOW_ZERO = ("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
               "in normalised units")
 ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
@@ -61,6 +63,8 @@ ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.ta
                "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z),
                "softplus": lambda z, _: np.logaddexp(0, z),
                "elu": lambda z, slope: np.where(z > 0, z, slope * np.expm1(np.minimum(z, 0)))}
+KEPT = "the %s at the end is kept: properties speak of what it gives"
+END = "what returns the numbers of the %s at the end"
 WORDS = "relu, tanh, sigmoid, softplus, identity, leaky_relu:SLOPE, elu:SLOPE"
 
 
@@ -175,6 +179,7 @@ class Layer:
             return np.sqrt(variance[:, :-1].T if part == "weight" else variance[:, -1]) if a else np.full(1, np.nan)
         return sd_of(a["scale"], self.word[part]) if a and "scale" in a else np.full(1, np.nan)
 
+    axis = -1  # of its weights, which is that of its outputs
     inputs = property(lambda self: next(iter(self.weight.values())).shape[-2])
     outputs = property(lambda self: next(iter(self.weight.values())).shape[-1])
 
@@ -294,15 +299,27 @@ def _stack(layers, k=0):
     return [(layer.centre("weight", k), layer.centre("bias", k), layer.activation) for layer in layers]
 
 
-def evaluate(stack, x):
+def evaluate(stack, x, masks=()):
     """The logits of a network in float64, and the magnitude of the terms of the last sums, which
-    rounding is relative to."""
+    rounding is relative to; masks, by layer, multiply what it takes."""
     h, size = np.asarray(x, np.float64), None
-    for W, b, activation in stack:
-        name, _, slope = activation.partition(":")
-        size = np.abs(h) @ np.abs(W) + np.abs(b)
-        h = ACTIVATIONS[name](h @ W + b, float(slope or 0))
+    for k, (W, b, activation) in enumerate(stack):
+        h = h * masks[k] if k in masks else h
+        more = _carried(stack[k - 1][2], z, size) if k and k == len(stack) - 1 and not b.any() and np.array_equal(W, np.eye(len(W))) else 0
+        size, z = np.abs(h) @ np.abs(W) + np.abs(b) + more, h @ W + b
+        h = _activated(activation, z)
     return h, size
+
+
+def _activated(activation, z):
+    name, _, slope = activation.partition(":")
+    return ACTIVATIONS[name](z, float(slope or 0))
+
+
+def _carried(activation, z, size):
+    """What a magnitude of z is behind an activation: times its slope there, of differences as large as rounding may be."""
+    off = 1e-5 * size
+    return np.abs(_activated(activation, z + off) - _activated(activation, z - off)) / 2e-5
 
 
 def _normalisation(numbers, what, shape):
@@ -340,8 +357,29 @@ def _softmax_undone(own, said, margin):
     return np.where(np.abs(undone - own) <= rounding, own, undone), name
 
 
+def _ended(layers):
+    """The layers, and behind an activation at the end a certain layer that returns its inputs: the last layer of a file has none."""
+    if not layers or layers[-1].activation == "identity":
+        return layers
+    last, end = layers[-1], Layer(END % layers[-1].activation, "identity")
+    for part in ("weight", "bias") if last.bias is not None else ("weight",):
+        for name, a in getattr(last, part).items():
+            one = np.eye(last.outputs, dtype=np.float32) * (name in ("mean", "samples")) if part == "weight" else np.zeros(last.outputs, np.float32)
+            if name != "scale" or "deviations" in last.weight:  # of independent normal weights it has none
+                end.put(part, name, np.repeat(one[None], len(a), 0) if name in ("samples", "deviations") else one, "in,out")
+                end.word[part] = last.word[part] if name == "scale" else end.word[part]
+    end.rate = None if last.rate is None else 0.0
+    end.notes.append(KEPT % last.activation)
+    return layers + [end]
+
+
+def _appended(layers):
+    """Whether the last layer is one of _ended."""
+    return layers[-1].label.startswith(END.partition("%")[0])
+
+
 def _check_stack(layers):
-    """The layers fit each other, and the last one gives logits."""
+    """The layers fit each other, and the last one has no activation (see _ended)."""
     if not layers:
         raise ValueError("no layers")
     for before, layer in zip(layers, layers[1:]):
@@ -349,8 +387,7 @@ def _check_stack(layers):
             raise ValueError("%s takes %d inputs and %s has %d outputs"
                              % (layer.label, layer.inputs, before.label, before.outputs))
     if layers[-1].activation != "identity":
-        raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
-                         % (layers[-1].label, layers[-1].activation))
+        raise ValueError("%s: the last layer's activation is %s, and there it must be identity" % (layers[-1].label, layers[-1].activation))
 
 
 def _mistakes(stack, raw, front, shape):
@@ -454,7 +491,7 @@ def _agreed(evaluated, said, tolerance):
 def _compared(layers, raw, front, shape, said, tolerance, network=None):
     """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers (of samples, those of a
     network) give the same, and a note if they were none. If not, the error names the usual mistake that fits."""
-    stack, said = _stack(layers, network or 0), np.asarray(_numbers(said, "logits"), np.float64)
+    stack, said = _stack(layers, network or 0), _listed_outputs(np.asarray(_numbers(said, "logits"), np.float64))
     agreed, notes = _agreed(evaluate(stack, front(raw)), said, tolerance)
     if agreed is None:
         own, size = evaluate(stack, front(raw))
@@ -577,6 +614,7 @@ def _spreads(layers, spread):
         pairs = [(weight, bias) for weight, bias in spread]
     except (TypeError, ValueError):
         pairs = []
+    pairs += [(None, None)] * (len(layers) == len(pairs) + 1 and _appended(layers))
     if len(pairs) != len(layers):
         raise ValueError("spread=: want a pair for each of the %d layers: the standard deviations of its weights and of its "
                          "biases, None where there are none" % len(layers))
@@ -613,15 +651,18 @@ def _own_spread(layers):
 
 
 def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
-           note="", tolerance=1e-5, spread=None, compared=False):
+           note="", tolerance=1e-5, spread=None, compared=False, classes=None):
     """Checks the layers, compares them with the framework and writes the file, whole or not at all. compared says of a covariance
     that it was compared with the framework's."""
+    layers = _ended(layers)
     _check_stack(layers)
     if kind in ("correlated", "joint") and not compared:
         more, words = _spread_arrays(layers, spread)  # of these files no array, which is of independent weights
         notes = list(notes) + words
         spread = None
     arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
+    if classes is not None:
+        layers, spread = _classes(layers, spread, arrays, classes)
     header, own = _described(kind, layers)
     if any(layer.connected and layer.rate for layer in layers):
         header, own = _connections(header, own)
@@ -637,6 +678,52 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
     _save(path, header, arrays, note, notes)
+
+
+def _one_logit(classes, outputs, activation):
+    if classes != 2 or outputs != 1:
+        raise ValueError("classes=%r with %d outputs: classes=2 is for a network of one output, the logit of class 1" % (classes, outputs))
+    if activation in ("relu", "softplus"):
+        raise ValueError("classes=2 with the %s at the end: no output is below 0, so this is the logit of no class" % activation)
+
+
+def _two_logits(last, pair):
+    """A last layer with the outputs 0 and y in the place of y, whose softmax is sigmoid(y), and its pair of spread=."""
+    last = copy.copy(last)
+    for part in ("weight", "bias"):
+        own = dict(getattr(last, part) or {})
+        if "scale" in own and last.word[part] not in ("sd", "variance"):  # of which 0 is a spread
+            own["scale"], last.word = last.sd(part), dict(last.word, **{part: "sd"})
+        setattr(last, part, {name: np.concatenate([np.zeros_like(a), a], last.axis if part == "weight" else -1) for name, a in own.items()} or None)
+    if last.covariance is not None:
+        word, law = last.covariance
+        wider = {"QG": lambda a: np.diag([1.0, float(a[0, 0])]), "QA": lambda a: a}
+        last.covariance = word, {name: wider.get(name, lambda a: np.concatenate([np.zeros_like(a), a]))(a) for name, a in law.items()}
+    return last, [None if a is None else np.mean(to_numpy(a)) / 2 for a in pair]  # half of its weights are certain
+
+
+def _logits_of(said, own):
+    """The logits of which the framework gives the sigmoid: the layers' own where the rounding of float32 explains the difference."""
+    with np.errstate(divide="ignore"):
+        undone = np.log(said) - np.log1p(-said)
+        return np.where(np.abs(undone - own) <= 2.0 ** -21 / np.minimum(said, 1 - said), own, undone)
+
+
+def _classes(layers, spread, arrays, classes):
+    """The layers with the logits 0 and y in the place of one output, y or sigmoid(y), and spread=; arrays are changed."""
+    _one_logit(classes, layers[-1].outputs, layers[-2].activation if _appended(layers) else "")
+    layers, said = list(layers), arrays.get("reference.logits")
+    if _appended(layers) and layers[-2].activation == "sigmoid":
+        layers = layers[:-2] + [copy.copy(layers[-2])]
+        layers[-1].activation = "identity"
+        layers[-1].notes = layers[-1].notes + ["the sigmoid at the end is left out: psafe speaks of logits"]
+        if said is not None:
+            said = _logits_of(said, evaluate(_stack(layers), (arrays["reference.inputs"] - arrays.get("input.mean", 0)) / arrays.get("input.std", 1))[0])
+    pairs = None if spread is None else list(spread)[:len(layers)]
+    last, pair = _two_logits(layers[-1], (None, None) if pairs is None or len(pairs) < len(layers) else pairs[-1])
+    if said is not None:
+        arrays["reference.logits"] = np.concatenate([np.zeros_like(said), said], 1)
+    return layers[:-1] + [last], pairs if pairs is None or len(pairs) < len(layers) else pairs[:-1] + [pair]
 
 
 def _spread_arrays(layers, spread):
@@ -915,6 +1002,9 @@ class _Dense:
         known = {p for row in rows for p in row[:4]} | {"weight", "bias"}
         extra = sorted(set(getattr(module, "_parameters", None) or ()) - known)
         extra = [name for name in extra if module._parameters[name] is not None]
+        if extra and extra[0].rpartition("_")[0] in ("weight", "bias") and isinstance(getattr(module, "_forward_pre_hooks", None), dict) and any(
+                getattr(h, "name", None) == extra[0].rpartition("_")[0] for h in module._forward_pre_hooks.values()):
+            raise ValueError(REWEIGHTED % (label, extra[0]))
         if extra:
             raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
                              "weights that it really has" % (label, _kind(module), extra[0]))
@@ -941,7 +1031,7 @@ def _plain_module(model):
     for name, m in model.named_modules():
         if any("ScriptModule" in c.__name__ for c in type(m).__mro__):
             raise ValueError("layer %s (%s): give the nn.Module itself, and not what torch.jit made of it" % (name, _kind(m)))
-        if callable(getattr(m, "weight", None)):
+        if callable(getattr(type(m), "weight", None)):  # of a parametrisation it would be computed, and not always alike
             raise ValueError("layer %s (%s): is quantised: give the network from before that" % (name, _kind(m)))
         kept = set(getattr(m, "_buffers", None) or ())
         for b in sorted(kept):
@@ -1009,6 +1099,8 @@ def _modules(model, layers, names, label=""):
             yield from _modules(child, None, names, (label + "." if label else "") + name)
         return
     children = list(getattr(model, "_modules", None) or ())
+    if "parametrizations" in children:
+        raise ValueError(REWEIGHTED % ("layer %s (%s)" % (label, _kind(model)), "parametrizations"))
     if children and not _is_dense(model, names) and "Conv" not in _kind(model):
         dense_ones = [n for n in children if _is_dense(model._modules[n], names)] or children
         pairs = ['(net.%s, "relu")' % n for n in dense_ones[:-1]] + ['(net.%s, "identity")' % dense_ones[-1]]
@@ -1133,6 +1225,9 @@ def _chain(model, layers, names, make=None, rates=None):
                              "are" % label)
     if pre is not None or rate:
         raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
+    made = _ended(made)
+    if rates is not None:
+        rates += [0.0] * (len(made) - len(rates))
     return made, tensors, sorted(set(notes), key=notes.index), front
 
 
@@ -1170,7 +1265,12 @@ def _call(model, x, like):
             out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
     else:
         out = model(x)
-    return to_numpy(out[0] if isinstance(out, tuple) else out)
+    return _listed_outputs(to_numpy(out[0] if isinstance(out, (tuple, list)) else out))
+
+
+def _listed_outputs(a):
+    """Outputs as (N, outputs): of one output a network may give (N,), by squeeze(-1)."""
+    return a[:, None] if a.ndim == 1 else a
 
 
 @contextlib.contextmanager
@@ -1421,7 +1521,10 @@ CALLS = {
     "linear": "input weight bias", "conv1d": CONV, "conv2d": CONV,
     "batch_norm": "input running_mean running_var weight bias training momentum eps",
     "relu": "input inplace", "tanh": "input", "sigmoid": "input", "leaky_relu": "input negative_slope inplace",
-    "elu": "input alpha inplace", "softplus": "input beta threshold", "clamp": "input min max",
+    "elu": "input alpha inplace", "celu": "input alpha inplace", "softplus": "input beta threshold", "log_sigmoid": "input",
+    "prelu": "input weight", "rrelu": "input lower upper training inplace", "threshold": "input threshold value inplace",
+    "clamp": "input min max", "clamp_min": "input min", "clamp_max": "input max", "relu6": "input inplace",
+    "hardtanh": "input min_val max_val inplace", "maximum": "input other", "minimum": "input other", "max": "input other", "min": "input other",
     "softmax": "input dim", "log_softmax": "input dim",
     "max_pool1d": "input kernel_size stride padding dilation ceil_mode return_indices",
     "max_pool2d": "input kernel_size stride padding dilation ceil_mode return_indices",
@@ -1429,17 +1532,19 @@ CALLS = {
     "avg_pool2d": "input kernel_size stride padding ceil_mode count_include_pad divisor_override",
     "adaptive_avg_pool1d": "input output_size", "adaptive_avg_pool2d": "input output_size",
     "adaptive_max_pool1d": "input output_size", "adaptive_max_pool2d": "input output_size",
-    "mean": "input dim keepdim", "amax": "input dim keepdim", "cat": "tensors dim",
+    "mean": "input dim keepdim", "amax": "input dim keepdim", "cat": "tensors dim", "stack": "tensors dim",
+    "matmul": "input other", "mm": "input other", "rmatmul": "other input", "addmm": "bias input other beta alpha", "einsum": "equation",
     "add": "input other alpha", "radd": "input other", "sub": "input other alpha", "rsub": "input other alpha",
     "mul": "input other", "rmul": "input other", "div": "input other rounding_mode", "neg": "input",
-    "dropout": "input p training inplace", "pad": "input pad mode value"}
+    "dropout": "input p training inplace", "pad": "input pad mode value", "constant_pad_nd": "input pad value"}
 SAME = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "div", "truediv": "div", "true_divide": "div", "divide": "div",
-        "multiply": "mul", "subtract": "sub", "concat": "cat", "concatenate": "cat", "feature_dropout": "dropout", "dropout1d": "dropout",
+        "multiply": "mul", "negative": "neg", "subtract": "sub", "clip": "clamp", "concat": "cat", "concatenate": "cat", "feature_dropout": "dropout", "dropout1d": "dropout",
         "dropout2d": "dropout", "alpha_dropout": "dropout", "feature_alpha_dropout": "dropout"}
-SAME_NUMBERS = {"contiguous", "clone", "detach", "float", "double", "to", "type_as", "requires_grad", "identity", "cpu", "cuda"}
+SAME_NUMBERS = {"contiguous", "clone", "detach", "float", "double", "to", "type_as", "requires_grad", "identity", "cpu", "cuda", "get data"}
 RESHAPES = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "ravel"}
 MOVES = {"permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "getitem", "narrow", "select", "chunk", "split",
          "tensor_split", "flip", "roll", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "unbind"}
+CONSTANTS = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
 NO_NUMBERS = {"size", "dim", "ndimension", "numel", "nelement", "len", "stride", "is_contiguous", "is_floating_point", "is_complex",
               "type", "get_device", "element_size", "storage_offset", "repr", "format", "hash", "data_ptr", "is_same_size"}
 
@@ -1537,6 +1642,7 @@ class _Recorder:
             out = self.model(self.keep(x, first))
         finally:
             module.__call__ = call
+        self.beside = [self.steps[id(t)] for t in _tensors(out, self.Traced) if id(t) in self.steps]
         out = out[0] if isinstance(out, (tuple, list)) and len(out) else out
         if id(out) not in self.steps:
             raise ValueError("%s: forward() returns a %s that cannot be followed back to its input: let it return the logits, or those and "
@@ -1616,13 +1722,27 @@ class _Recorder:
         return (first,) + tuple(out[1:]) if isinstance(out, tuple) else first
 
 
+def _reweighted(module, part, tensor):
+    """The parameters from which torch itself computes a weight of a module, always alike (weight_norm, spectral_norm, orthogonal);
+    none if it does not."""
+    of = getattr(module, "parametrizations", {})
+    makers = list(of[part]) if part in of else [h for h in module._forward_pre_hooks.values() if getattr(h, "name", None) == part]
+    if not makers or not all(any(c.__module__.startswith("torch.nn.utils.") for c in type(m).__mro__) for m in makers):
+        return []
+    with _training(module, False):
+        own = getattr(module, part)
+    if own.shape != tensor.shape or not bool((own == tensor).all()):
+        return []
+    return list(of[part].parameters()) if part in of else [p for n, p in module._parameters.items() if n.rpartition("_")[0] == part]
+
+
 class _Unit(Layer):
     """The parameters of a layer of a graph, in the shapes of torch."""
 
     def put(self, part, name, a, layout, infinite=False):
         a = _numbers(a, "%s: %s %s" % (self.label, part, name), infinite)
         if layout == "in,out" and part == "weight":
-            a = a.T
+            a = a.reshape(len(a), -1).T  # of x @ w, of which w is a vector, too
         known = getattr(self, part) or {}
         for other, b in known.items():
             if a.shape != b.shape:
@@ -1632,6 +1752,7 @@ class _Unit(Layer):
         known[name] = np.ascontiguousarray(a)
         setattr(self, part, known)
 
+    axis = 0
     outputs = property(lambda self: next(iter(self.weight.values())).shape[0])
 
 
@@ -1643,6 +1764,8 @@ class _Value:
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
         self.rate, self.channels = 0.0, False  # with which its numbers are dropped, one by one or by channels
+        self.base, self.pads = None, None  # of zeros around an image: that image, and how many for each direction
+        self.constant = None  # numbers that do not depend on the input
         self.dropped = None                    # by which step
 
 
@@ -1650,6 +1773,17 @@ def _several(value, n):
     """n numbers of one, or of a list of them."""
     value = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
     return [int(v) for v in (value * n if len(value) == 1 else value)]
+
+
+def _reached(ends):
+    """The steps that something of ends depends on, by index."""
+    reached, todo = {}, list(ends)
+    while todo:
+        step = todo.pop()
+        if step.index not in reached:
+            reached[step.index] = step
+            todo += step.feeds
+    return reached
 
 
 class _Graph:
@@ -1666,13 +1800,8 @@ class _Graph:
         self.watch = {}  # name of a layer to the step whose numbers it gives
         while end.op in ("softmax", "log_softmax"):
             end = end.feeds[0]
-        reached, todo = {}, [end]
-        while todo:
-            step = todo.pop()
-            if step.index not in reached:
-                reached[step.index] = step
-                todo += step.feeds
-        takers = collections.Counter(f.index for step in reached.values() for f in step.feeds)
+        reached = _reached([end])
+        self.takers = takers = collections.Counter(f.index for step in reached.values() for f in step.feeds)
         for index in sorted(reached):
             self.settled(reached[index], takers)
             self.values[index] = self.carried(reached[index], self.lower(reached[index]))
@@ -1685,10 +1814,9 @@ class _Graph:
             raise ValueError("%s has no layer with weights" % _kind(recorder.model))
         if len(self.end.shape) != 1:
             raise ValueError("%s gives an output of shape %s: want a list of logits for each input" % (_kind(recorder.model), self.end.shape))
-        last = self.layers[-1]
-        if last["kind"] == "activation":
-            raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
-                             % (end.place, last["activation"]))
+        self.bound = self.layers[-1].get("activation")  # that of the end: the last layer of a file has none
+        if self.bound:
+            self.end = self.place(end, self.end, self.end.shape, np.arange(self.end.shape[0]))
         if self.law is not None:
             self.on_top()
         if drops and (not any(u.rate for u in self.units.values()) or self.end.rate):
@@ -1702,6 +1830,8 @@ class _Graph:
         """Puts masks in front of a step that takes dropped numbers, but where dropping them later is the same."""
         for f in step.feeds:
             v = self.values[f.index]
+            if v.pads is not None and not step.op.startswith("conv") and step.op != "random":
+                v = self.values[f.index] = self.padded(f, v)
             alone = takers[f.index] == 1 and len(step.feeds) == 1
             behind = {"linear"} | RESHAPES if not v.channels else {"max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d"}
             if v.rate and not (alone and step.op in SAME_NUMBERS | {"relu", "leaky_relu"} | behind):
@@ -1734,13 +1864,22 @@ class _Graph:
     def on_top(self):
         """Refuses a covariance of another layer than the one that it should be of, and features that are random."""
         for k, unit in self.units.items():
-            if self.law[2] and unit.covariance is not None and k != len(self.layers) - 1:
+            if self.law[2] and unit.covariance is not None and k != len(self.layers) - (3 if self.bound else 1):
                 raise ValueError("%s: has a covariance and is not the last layer, which this posterior is said to be about" % unit.label)
             if unit.word != {"weight": "none", "bias": "none"}:
                 raise ValueError("%s: has a spread of its own beside that of Laplace" % unit.label)
 
     def forgotten(self):
-        """Refuses parameters that a layer has and evaluation does not use: a layer may draw in training alone."""
+        """Refuses parameters that a layer has and evaluation does not use: a layer may draw in training alone. Layers of
+        which another output than the first alone takes all parameters are left out."""
+        beside, layers = set(), {}
+        for step in _reached(self.recorder.beside).values():
+            beside |= {id(b) for t in _tensors((step.args, step.kwargs), self.torch.Tensor) for b in (t, t._base) if b is not None}
+        for d in self.recorder.leaves.values():
+            if d not in self.drawn:
+                self.notes.append("%s is not used for the first output of forward() and left out" % d.label)
+        for name, p in self.recorder.model.named_parameters():
+            layers.setdefault(name.rpartition(".")[0], []).append(p)
         for name, p in self.recorder.model.named_parameters():
             owner = self.recorder.model
             inside = False
@@ -1748,6 +1887,9 @@ class _Graph:
                 owner = getattr(owner, part)
                 inside = inside or id(owner) in self.recorder.leaves
             if inside or id(p) in self.used:
+                continue
+            if all(id(q) in beside and id(q) not in self.used for q in layers[name.rpartition(".")[0]]):
+                self.notes.append("layer %s is not used for the first output of forward() and left out" % (name.rpartition(".")[0] or name))
                 continue
             if id(owner) in self.recorder.called and owner is not self.recorder.model:
                 raise ValueError("layer %s (%s) has the parameter %s, which evaluation does not use: if it is a spread, names= says so (the "
@@ -1759,6 +1901,8 @@ class _Graph:
 
     def emit(self, step, kind, feeds, shape, flat=False, unit=None, item=None, **fields):
         """Adds a layer to the file."""
+        if len(fields.get("input_shape", ())) > 1:  # of a list, and what a batch norm makes of one is an image of one place
+            feeds = [_Value(self.emit(step, "flatten", [v], v.shape, True).name, v.shape, True) if v.flat and self.one_place(v.name) else v for v in feeds]
         taken = {entry["name"] for entry in self.layers} | {"input"}
         name = base = "%s" % (step.name or step.op)
         while name in taken:
@@ -1778,7 +1922,7 @@ class _Graph:
         self.layers.append(entry)
         self.items.append(item)
         value = _Value(name, shape, flat)
-        self.watch[name] = step
+        self.watch = dict([(n, s) for n, s in self.watch.items() if s is not step], **{name: step})  # the last of a step
         return value
 
     def image(self, v):
@@ -1815,10 +1959,16 @@ class _Graph:
             return _Value("input", self.shape, True)
         if not step.feeds:
             raise ValueError("%s: what it gives does not depend on the input" % step.place)
-        v, out = self.values[step.feeds[0].index], step.shape[1:]
+        v, out = self.values[step.feeds[0].index], step.shape[1:] or (1,)
         if step.shape[:1] != self.recorder.all[0].shape[:1]:
             raise ValueError("%s: gives the shape %s for %d inputs: psafe wants inputs one by one, with the axis of the batch first"
                              % (step.place, step.shape, self.recorder.all[0].shape[0]))
+        if op in CONSTANTS:
+            made = _Value("", out, False)
+            made.constant = np.asarray(to_numpy(step.value)[0], np.float64).reshape(out)
+            return made
+        if v.constant is not None and op not in ("cat", "stack", "add", "radd", "sub", "rsub", "mul", "rmul", "maximum", "minimum", "max", "min") and op not in SAME_NUMBERS:
+            raise ValueError("%s: takes numbers that do not depend on the input: write them as a constant" % step.place)
         if op == "random":
             return self.random(step, v, out)
         if op in SAME_NUMBERS:
@@ -1841,11 +1991,18 @@ class _Graph:
                              "the activations %s" % (step.place, op.replace("get ", "."), WORDS))
         return method(step, v, out, step.bound())
 
+    def layer(self, t):
+        """Whether an argument is what a layer gives, and no constant."""
+        return isinstance(t, _Step) and self.values[t.index].constant is None
+
     def two(self, step, a):
         """The values of a function of two, or the value of one and the constant beside it."""
         one, other = a["input"], a["other"]
+        one, other = (self.values[t.index].constant if isinstance(t, _Step) and not self.layer(t) else t for t in (one, other))
         if isinstance(one, _Step) and isinstance(other, _Step):
             return self.values[one.index], self.values[other.index], None
+        if not isinstance(one, _Step) and not isinstance(other, _Step):
+            raise ValueError("%s: what it gives does not depend on the input: write it as a constant" % step.place)
         if isinstance(other, _Step):
             one, other = other, one
         c = np.asarray(_numbers(np.float64(other) if isinstance(other, (int, float)) else other, step.place), np.float64)
@@ -1854,12 +2011,34 @@ class _Graph:
         if c.ndim == len(step.shape) and (c == c[:1]).all():  # also of inputs alike, such as a state of zeros and what comes of it
             c = c[0]
         try:
-            return self.values[one.index], None, np.array(np.broadcast_to(c, step.shape[1:]))
+            return self.values[one.index], None, np.array(np.broadcast_to(c, step.shape[1:] or (1,)))
         except ValueError:
             raise ValueError("%s: a constant of shape %s does not belong to each input alike" % (step.place, c.shape)) from None
 
     def take(self, tensor):
-        self.used.add(id(tensor))
+        self.used |= {id(tensor), id(getattr(tensor, "_base", None))}
+
+    def place(self, step, v, shape, at, constant=None):
+        """The channels of v, or the numbers of a list, at the places at of a value of this shape; elsewhere constant, or 0."""
+        W, axes = np.zeros((shape[0], v.shape[0]), np.float32), len(v.shape) - 1
+        W[at, np.arange(len(at))] = 1
+        unit = _Unit(step.place, "identity")
+        unit.put("weight", "mean", W.reshape(W.shape + (1,) * axes), None)
+        if constant is not None and np.any(constant):
+            unit.put("bias", "mean", constant, None)
+        if axes == 0:
+            return self.emit(step, "dense", [v], shape, True, unit, out=shape[0])
+        if axes > 2:
+            raise ValueError("%s: takes the shape %s: psafe has images of one and two axes" % (step.place, v.shape))
+        return self.emit(step, "conv%dd" % axes, [v], shape, False, unit, kernel=[1] * axes, filters=shape[0], **self.image(v))
+
+    def padded(self, step, v):
+        """An image with the zeros around it: a convolution whose windows are single places."""
+        base, axes = v.base, len(v.pads)
+        unit = _Unit(step.place, "identity")
+        unit.put("weight", "mean", np.ones((base.shape[0], 1) + (1,) * axes, np.float32), None)
+        return self.emit(step, "conv%dd" % axes, [base], v.shape, False, unit, kernel=[1] * axes, filters=base.shape[0], groups=base.shape[0],
+                         padding=v.pads, **self.image(base))
 
     def affine(self, step, v, gain, shift):
         """gain * x + shift by constants: the file's mean and std, or a batch norm."""
@@ -1873,7 +2052,8 @@ class _Graph:
             std = std / gain
             return _Value("input", v.shape, True, (mean - shift * std, std))
         if np.ptp(gain, axis=axes).any() or np.ptp(shift, axis=axes).any():
-            raise ValueError("%s: a constant for each place of an image: psafe has one for each channel" % step.place)
+            of, n = self.flatten(step, v), int(np.prod(v.shape))  # psafe has them for each number of a list
+            return _Value(self.norm(step, _Value(of.name, (n,), True), gain.reshape(n), shift.reshape(n)).name, v.shape, True)
         g, s = (a.reshape(a.shape[0], -1)[:, 0] for a in (gain, shift))
         return self.norm(step, v, g, s)
 
@@ -1885,11 +2065,14 @@ class _Graph:
         return self.emit(step, "batch_norm", [v], v.shape, flat, unit, **self.image(v))
 
     def on_add(self, step, v, out, a):
-        if a.get("alpha", 1) != 1:
-            raise ValueError("%s: alpha=%s: psafe adds layers as they are" % (step.place, a["alpha"]))
         one, other, c = self.two(step, a)
+        if a.get("alpha", 1) != 1 and (c is not None or a["alpha"] == 0):
+            raise ValueError("%s: alpha=%s: multiply the constant itself" % (step.place, a["alpha"]))
         if c is not None:
-            return self.affine(step, one, 1.0, c)
+            t = a["other"] if self.layer(a["input"]) else a["input"]
+            return self.biased(step, one, c, t) or self.affine(step, one, 1.0, c)
+        if a.get("alpha", 1) != 1:
+            other = self.norm(step, other, np.full(other.shape[0], float(a["alpha"])), np.zeros(other.shape[0]))
         if one.shape != other.shape:
             raise ValueError("%s: adds the shapes %s and %s: psafe adds layers of one shape" % (step.place, one.shape, other.shape))
         lists = one.flat and other.flat
@@ -1900,11 +2083,32 @@ class _Graph:
 
     on_radd = on_add
 
+    def biased(self, step, v, c, tensor):
+        """A constant that is added to a layer which has no bias yet, as that bias; None where that is another network."""
+        unit, feed = self.units.get(len(self.layers) - 1), next((s for s in step.feeds if self.values[s.index] is v), None)
+        if (unit is None or feed is None or self.watch.get(self.layers[-1]["name"]) is not feed or self.takers[feed.index] != 1 or self.layers[-1]["kind"] == "batch_norm"
+                or unit.bias is not None or unit.covariance is not None or unit.word["weight"] != "none" and id(tensor) not in self.normal):
+            return None
+        c = c.reshape(v.shape[0], -1) if c.shape == v.shape else np.zeros((0, 2))
+        if len(c) != unit.outputs or np.ptp(c, axis=1).any():
+            return None
+        mean, sd = self.normal.get(id(tensor), (None, None))
+        unit.put("bias", "mean", c[:, 0] if mean is None else np.reshape(mean, -1), None)
+        if id(tensor) in self.normal:
+            self.met.add(id(tensor))
+            unit.source = unit.source[0], tensor, unit.source[2]
+        if sd is not None:
+            unit.put_scale("bias", np.reshape(sd, -1), "sd", None)
+        self.watch[v.name] = step
+        return v
+
     def on_sub(self, step, v, out, a):
         one, other, c = self.two(step, a)
-        if c is None or a.get("alpha", 1) != 1:
-            raise ValueError("%s: subtracts one layer from another: psafe has sums; put the sign into the weights" % step.place)
-        return self.affine(step, one, 1.0, -c) if isinstance(a["input"], _Step) else self.affine(step, one, -1.0, c)
+        if c is None:
+            return self.on_add(step, v, out, dict(a, alpha=-a.get("alpha", 1)))
+        if a.get("alpha", 1) != 1:
+            raise ValueError("%s: alpha=%s: multiply the constant itself" % (step.place, a["alpha"]))
+        return self.affine(step, one, 1.0, -c) if self.layer(a["input"]) else self.affine(step, one, -1.0, c)
 
     def on_rsub(self, step, v, out, a):
         return self.on_sub(step, v, out, dict(a, input=a["other"], other=a["input"]))
@@ -1919,7 +2123,7 @@ class _Graph:
 
     def on_div(self, step, v, out, a):
         one, other, c = self.two(step, a)
-        if c is None or not isinstance(a["input"], _Step) or a.get("rounding_mode"):
+        if c is None or not self.layer(a["input"]) or a.get("rounding_mode"):
             raise ValueError("%s: divides by a layer, or rounds: psafe divides by constants alone" % step.place)
         if one.name == "input" and (c > 0).all():  # without the rounding of 1 / c
             mean, std = one.front or (np.zeros(one.shape), np.ones(one.shape))
@@ -1932,8 +2136,9 @@ class _Graph:
 
     def on_dropout(self, step, v, out, a):
         if a.get("training", True) and a.get("p", 0.5) > 0:
-            raise ValueError("%s: it drops in evaluation too (training is True): write training=self.training; MC dropout is "
-                             "save_torch_dropout" % step.place)
+            raise ValueError("%s: it drops in evaluation too (training is True): %s" % (
+                step.place, "use nn.Dropout, which drops as eval() and train() say" if self.drops else
+                "write training=self.training; MC dropout is save_torch_dropout"))
         if self.drops and a.get("p", 0.5) > 0:
             kind = _kind(step.module)
             if kind not in ("Dropout", "Dropout1d", "Dropout2d") or v.name == "input" and v.front is not None:
@@ -1977,13 +2182,96 @@ class _Graph:
         return self.act(step, v, "softplus")
 
     def on_clamp(self, step, v, out, a):
-        if a.get("min") != 0 or a.get("max") is not None:
-            raise ValueError("%s: of clamp psafe has clamp(min=0) alone, which is relu" % step.place)
+        lo, hi = a.get("min"), a.get("max")
+        if not all(t is None or isinstance(t, (int, float)) for t in (lo, hi)) or lo is not None and hi is not None and lo >= hi:
+            raise ValueError("%s: between %s and %s: psafe has numbers as limits, the lower first" % (step.place, lo, hi))
+        n = v.shape[0]
+        return self.between(step, v, *(None if t is None else np.full(n, float(t)) for t in (lo, hi)))
+
+    def between(self, step, v, lo, hi):
+        """max(z, lo) = lo + relu(z - lo), and min of that and hi = hi - relu((hi - lo) - relu(z - lo)); None is no limit."""
+        def line(v, gain, shift):
+            plain = gain == 1 and not shift.any()
+            return v if plain else self.norm(step, v, np.full(len(shift), gain), shift)
+
+        if lo is not None:
+            v = self.act(step, line(v, 1.0, -lo), "relu")
+            if hi is None:
+                return line(v, 1.0, lo)
+        v = self.act(step, line(v, -1.0, hi if lo is None else hi - lo), "relu")
+        return line(v, -1.0, hi)
+
+    def on_clamp_min(self, step, v, out, a):
+        return self.on_clamp(step, v, out, a)
+
+    on_clamp_max = on_clamp_min
+
+    def on_relu6(self, step, v, out, a):
+        return self.on_clamp(step, v, out, {"min": 0, "max": 6})
+
+    def on_hardtanh(self, step, v, out, a):
+        return self.on_clamp(step, v, out, {"min": a.get("min_val", -1.0), "max": a.get("max_val", 1.0)})
+
+    def on_maximum(self, step, v, out, a):
+        if len(step.args) + len(step.kwargs) != 2 or not isinstance(a.get("other"), (_Step, self.torch.Tensor)):  # max(x, dim) is over places
+            raise ValueError("%s: psafe has it of a layer and a constant; amax over all places of an image" % step.place)
+        one, _, c = self.two(step, a)
+        if c is None or c.shape != one.shape or np.ptp(c.reshape(len(c), -1), axis=1).any():
+            raise ValueError("%s: psafe has it of a layer and a constant, one for each channel" % step.place)
+        c = c.reshape(len(c), -1)[:, 0]
+        return self.between(step, one, *((c, None) if step.op in ("maximum", "max") else (None, c)))
+
+    on_minimum = on_max = on_min = on_maximum
+
+    def on_threshold(self, step, v, out, a):
+        if a["threshold"] != 0 or a["value"] != 0:
+            raise ValueError("%s: psafe has the threshold 0 with the value 0 alone, which is relu" % step.place)
         return self.act(step, v, "relu")
 
+    def on_prelu(self, step, v, out, a):
+        slope = np.asarray(_numbers(self.parameter(step, a["weight"], "slope"), step.place), np.float64)
+        if id(a["weight"]) in self.normal or np.ptp(slope) or not 0 <= slope.flat[0] <= 1:
+            raise ValueError("%s: psafe has leaky_relu with one certain slope between 0 and 1" % step.place)
+        slope = float(slope.flat[0])
+        return self.act(step, v, "relu") if slope == 0 else v if slope == 1 else self.act(step, v, "leaky_relu:%r" % slope)
+
+    def on_rrelu(self, step, v, out, a):
+        if a.get("training"):
+            raise ValueError("%s: it draws in evaluation too (training is True): write training=self.training" % step.place)
+        return self.act(step, v, "leaky_relu:%r" % ((float(a.get("lower", 1 / 8)) + float(a.get("upper", 1 / 3))) / 2))
+
+    def on_celu(self, step, v, out, a):
+        if float(a.get("alpha", 1.0)) != 1:
+            raise ValueError("%s: psafe has celu with alpha 1 alone, which is elu:1" % step.place)
+        return self.act(step, v, "elu:1.0")
+
+    def on_log_sigmoid(self, step, v, out, a):  # -softplus(-z)
+        n = v.shape[0]
+        v = self.act(step, self.norm(step, v, np.full(n, -1.0), np.zeros(n)), "softplus")
+        return self.norm(step, v, np.full(n, -1.0), np.zeros(n))
+
     def on_pad(self, step, v, out, a):
-        raise ValueError("%s: padding of mode %s: psafe pads with zeros, as padding= of the convolution itself with padding_mode=\"zeros\""
-                         % (step.place, a.get("mode", "constant")))
+        pads, n = [int(p) for p in a["pad"]], len(v.shape)
+        if a.get("mode", "constant") != "constant" or max(pads) <= 0:  # copies of its numbers, or fewer of them
+            return self.move(step, v, out)
+        pairs = [[0, 0]] * (n - len(pads) // 2) + [pads[i:i + 2] for i in range(len(pads) - 2, -1, -2)]
+        value = float(a.get("value") or 0)
+        if value or min(pads) < 0 or n > 3:
+            raise ValueError("%s: pads by %s with %g: psafe has zeros around lists and images%s" % (
+                step.place, tuple(pads), value, "; cut and pad in two calls" if min(pads) < 0 and not value else ""))
+        if n == 1:  # an image of one channel
+            made = _Value(v.name, (1,) + out, False)
+            made.base, made.pads = _Value(v.name, (1,) + v.shape, True, v.front), pairs
+            return self.flatten(step, self.padded(step, made))
+        if pairs[0] != [0, 0]:
+            v = self.place(step, v, (out[0],) + v.shape[1:], pairs[0][0] + np.arange(v.shape[0]))
+        if not np.any(pairs[1:]):
+            return v
+        made = _Value(v.name, out, False)
+        made.base, made.pads = v, pairs[1:]
+        return made
+
+    on_constant_pad_nd = on_pad
 
     def reshape(self, step, v, out):
         if out == v.shape:
@@ -2011,10 +2299,36 @@ class _Graph:
         return _Value(v.name, out, True)
 
     def on_cat(self, step, v, out, a):
-        values = [self.values[s.index] for s in a["tensors"] if isinstance(s, _Step)]
-        axis = a.get("dim", 0) % len(step.shape)
-        if len(values) != len(a["tensors"]) or axis != 1:
-            raise ValueError("%s: psafe joins layers along their channels (dim=1), and no constants" % step.place)
+        values, at, constant, n, axis = [], [], np.zeros(out[0]), 0, a.get("dim", 0) % len(step.shape)
+        if axis != 1:
+            raise ValueError("%s: psafe joins layers along their channels (dim=1)" % step.place)
+        for t in a["tensors"]:
+            value = self.values[t.index] if isinstance(t, _Step) else None
+            if value is not None and value.constant is None:
+                values.append(value)
+                at, n = at + list(range(n, n + value.shape[0])), n + value.shape[0]
+                continue
+            c = np.asarray(_numbers(t, step.place) if value is None else value.constant[None], np.float64)
+            c, n = c.reshape(c.shape[:2] + (-1,)), n + c.shape[1]
+            if (c != c[:1, :, :1]).any():
+                raise ValueError("%s: joins layers with constants that differ from place to place, or from input to input" % step.place)
+            constant[n - c.shape[1]:n] = c[0, :, 0]
+            if value is None:
+                self.take(t)
+        if not values:
+            raise ValueError("%s: what it gives does not depend on the input" % step.place)
+        if len(at) < out[0]:
+            v = self.joined(step, values, (len(at),) + out[1:])
+            return self.place(step, v, out, at, constant)
+        return self.joined(step, values, out)
+
+    def on_stack(self, step, v, out, a):
+        if a.get("dim", 0) % len(step.shape) != 1 or len(step.shape) != 2:
+            raise ValueError("%s: psafe stacks single numbers to a list (dim=1) alone: cat joins layers" % step.place)
+        return self.on_cat(step, v, out, dict(a, tensors=[t if isinstance(t, _Step) else t.reshape(-1, 1) for t in a["tensors"]]))
+
+    def joined(self, step, values, out):
+        """Layers one after the other, along their channels."""
         if len(values) == 1:
             return values[0]
         if any(v.flat for v in values):
@@ -2026,28 +2340,36 @@ class _Graph:
     # -- layers with weights
 
     def parameter(self, step, tensor, what):
-        if id(tensor) not in self.recorder.known:
+        base = getattr(tensor, "_base", None)
+        if id(tensor) not in self.recorder.known and id(base) in self.recorder.known and base.is_contiguous() and id(base) not in self.normal:
+            self.take(base)  # a transpose, or another view of a parameter
+        elif id(tensor) not in self.recorder.known:
+            made_of = _reweighted(step.module, what, tensor)
+            if made_of and not any(id(p) in self.normal for p in made_of):
+                for p in made_of:
+                    self.take(p)
+                return tensor
             raise ValueError("%s: its %s is computed in forward() and is no parameter, so its mean and spread are not known: names= says "
                              "where a layer keeps them (the weight, its spread, the bias, its spread, scale word)" % (step.place, what))
         self.take(tensor)
         return tensor
 
-    def certain(self, step, a):
+    def certain(self, step, a, layout=None):
         """The parameters of a layer without spreads."""
         unit = _Unit(step.place, "identity")
-        unit.source = a["weight"], a.get("bias"), False
+        unit.source = a["weight"], a.get("bias"), layout == "in,out"
         for part in ("weight", "bias"):
             if a.get(part) is None:
                 continue
             tensor = self.parameter(step, a[part], part)
             mean, sd = self.normal.get(id(tensor), (tensor, None))
-            unit.put(part, "mean", mean, None)
+            unit.put(part, "mean", mean, layout)
             if id(tensor) in self.normal:
                 if id(tensor) in self.met:
                     raise ValueError("%s: its %s is used twice, and psafe takes two layers to be independent" % (step.place, part))
                 self.met.add(id(tensor))
             if sd is not None:
-                unit.put_scale(part, sd, "sd", None)
+                unit.put_scale(part, sd, "sd", layout)
         for layer, covariance in self.law[1] if self.law is not None else ():
             if any(a.get(part) is not None and a[part] is getattr(layer, part) for part in ("weight", "bias")):
                 if not all(a.get(part) is getattr(layer, part) for part in ("weight", "bias")) or a.get("groups", 1) != 1:
@@ -2056,13 +2378,35 @@ class _Graph:
         return unit
 
     def on_linear(self, step, v, out, a):
-        item = step.module if _kind(step.module) == "Linear" else None
+        own = getattr(step.module, "_parameters", {})
+        item = step.module if _kind(step.module) == "Linear" and a["weight"] is own.get("weight") and a.get("bias") is own.get("bias") else None
         return self.dense(step, v, out, self.certain(step, a), item)
 
     def dense(self, step, v, out, unit, item):
         if len(v.shape) != 1:
             raise ValueError("%s: is dense and takes the shape %s: put a Flatten before it" % (step.place, v.shape))
         return self.emit(step, "dense", [v], out, True, unit, item, out=unit.outputs)
+
+    def on_matmul(self, step, v, out, a):
+        if not isinstance(a["input"], _Step) or isinstance(a["other"], _Step):
+            raise ValueError("%s: psafe has the product of a layer, on the left, and a parameter" % step.place)
+        if a.get("beta", 1) != 1 or a.get("alpha", 1) != 1 or isinstance(a.get("bias"), _Step):
+            raise ValueError("%s: psafe has x @ W + b alone, with parameters W and b" % step.place)
+        weight = a["other"]
+        if weight.dim() > 2 or weight.dim() < 2 and id(weight) in self.normal:
+            raise ValueError("%s: multiplies by a tensor of shape %s: want a matrix" % (step.place, tuple(weight.shape)))
+        return self.dense(step, v, out, self.certain(step, dict(weight=weight, bias=a.get("bias")), "in,out"), None)
+
+    on_mm = on_rmatmul = on_addmm = on_matmul
+
+    def on_einsum(self, step, v, out, a):
+        equation, operands = str(step.args[0]).replace(" ", ""), step.args[1:]
+        operands = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+        found = re.fullmatch(r"(\w)(\w),(\w)(\w)->(\w)(\w)", equation)
+        n, i, w0, w1, n2, o = found.groups() if found else "      "
+        if not found or not isinstance(operands[0], _Step) or isinstance(operands[1], _Step) or n != n2 or {w0, w1} != {i, o} or len({n, i, o}) < 3:
+            raise ValueError("%s: psafe has einsum for a layer times a matrix alone, as \"ni,io->no\"" % step.place)
+        return self.dense(step, v, out, self.certain(step, dict(weight=operands[1]), "in,out" if w0 == i else None), None)
 
     def on_conv1d(self, step, v, out, a):
         return self.conv(step, v, out, self.certain(step, a), 1, a)
@@ -2081,6 +2425,8 @@ class _Graph:
             pairs = [[t // 2, t - t // 2] for t in total]
         else:
             pairs = [[p, p] for p in _several(0 if padding == "valid" else padding, n)]
+        if v.pads is not None:
+            pairs, v = [[p + q for p, q in zip(*both)] for both in zip(pairs, v.pads)], v.base
         fields = {"kernel": kernel, "filters": unit.outputs}
         for name, value, plain in (("strides", strides, [1] * n), ("padding", pairs, [[0, 0]] * n), ("dilation", dilation, [1] * n),
                                    ("groups", int(a.get("groups", 1)), 1)):
@@ -2229,9 +2575,10 @@ class _Graph:
 
     def chain(self):
         """The layers as save_torch's layers=, if they are dense layers of modules one after the other, else None."""
-        if any("from" in e or e["kind"] not in ("dense", "activation", "flatten") for e in self.layers):
+        layers = self.layers[:-1] if self.bound else self.layers
+        if any("from" in e or e["kind"] not in ("dense", "activation", "flatten") for e in layers):
             return None
-        pairs = [(e, item) for e, item in zip(self.layers, self.items) if e["kind"] != "flatten"]
+        pairs = [(e, item) for e, item in zip(layers, self.items) if e["kind"] != "flatten"]
         return None if any(item is None for _, item in pairs) else [item for _, item in pairs]
 
     def evaluate(self, x, watch=None, drawn=(), masks=()):
@@ -2240,7 +2587,7 @@ class _Graph:
         biases in the place of the means, by layer, and masks by the steps that drop."""
         torch = self.torch
         values = {"input": torch.as_tensor(np.asarray(x, np.float64))}
-        last, size = "input", None
+        last, size, more = "input", None, 0
         with torch.no_grad():
             for k, e in enumerate(self.layers):
                 feeds = [values["input"].reshape((-1,) + self.shape) if n == "input" else values[n] for n in e.get("from", [last])]
@@ -2251,9 +2598,11 @@ class _Graph:
                 if unit is not None and unit.dropped in masks:
                     mask = torch.as_tensor(masks[unit.dropped])
                     feeds = [h * mask.reshape((1,) + tuple(h.shape[1:]) if mask[0].numel() == h[0].numel() else (1, -1) + (1,) * (h.dim() - 2)) for h in feeds]
-                if k == len(self.layers) - 1:
-                    size = self.apply(e, [h.abs() for h in feeds], weights and tuple(w.abs() for w in weights))
+                if k == len(self.layers) - (3 if self.bound else 1) or k == len(self.layers) - 1:
+                    size = self.apply(e, [h.abs() for h in feeds], weights and tuple(w.abs() for w in weights)) + more
                 values[e["name"]] = self.apply(e, feeds, weights)
+                if self.bound and k == len(self.layers) - 3:
+                    more = torch.as_tensor(_carried(self.bound, values[e["name"]].numpy(), size.numpy())).flatten(1)
                 last = e["name"]
                 if watch is not None:
                     watch(last, values[last])
@@ -2312,7 +2661,9 @@ class _Graph:
         found = []
 
         def watch(name, h):
-            step = self.watch[name]
+            step = self.watch.get(name)
+            if step is None:  # on the way of a step that is several layers
+                return
             want = np.asarray(to_numpy(step.value), np.float64).reshape(len(x), -1)
             own = to_numpy(h).reshape(len(x), -1)
             if not found and own.shape == want.shape and np.abs(own - want).max() > 100 * tolerance * max(np.abs(want).max(), 1e-12):
@@ -2320,6 +2671,24 @@ class _Graph:
 
         self.evaluate(x, watch)
         return found[0] if found else None
+
+    def two_classes(self, spread, said, x, classes):
+        """The logits 0 and y in the place of one output, y or sigmoid(y): spread=, the logits and notes."""
+        _one_logit(classes, int(np.prod(self.end.shape)), self.bound)
+        spread, notes = list(spread), []
+        if self.bound == "sigmoid":  # what it takes is the layer before it
+            del self.units[len(self.layers) - 1], self.layers[-2:], self.items[-2:], spread[-1]
+            self.bound, self.end = None, _Value(self.layers[-1]["name"], (1,), True)
+            said = _logits_of(said, self.evaluate(x)[0])
+            notes.append("the sigmoid at the end is left out: psafe speaks of logits")
+        k = len(self.layers) - 1
+        if self.layers[k]["kind"] != "dense":
+            self.place(self.recorder.all[-1], self.end, (2,), [1])
+            spread.append((None, None))
+        else:
+            self.units[k], spread[-1] = _two_logits(self.units[k], spread[-1])
+            self.layers[k]["out"] = 2
+        return spread, np.concatenate([np.zeros_like(said), said], 1), notes
 
     def header(self):
         """The header and the arrays layers.*."""
@@ -2581,14 +2950,11 @@ def _compare_chain_masks(model, tensors, made, rates, inputs, reference, predict
     order = [k for k, rate in enumerate(rates) if rate]
 
     def evaluated(masks):
-        h = x
-        for k, row in enumerate(stack):
-            if k in masks and masks[k].size != h.shape[1]:
+        for k, mask in masks.items():
+            if mask.size != len(stack[k][0]):
                 raise ValueError("%s takes %d numbers, and the Dropout in front of it drops of %s in forward(): it is not where layers= says. Nothing "
-                                 "was written" % (made[k].label, h.shape[1], masks[k].shape[1:]))
-            own = evaluate([row], h * masks[k].reshape(1, -1) if k in masks else h)
-            h = own[0]
-        return own
+                                 "was written" % (made[k].label, len(stack[k][0]), mask.shape[1:]))
+        return evaluate(stack, x, {k: mask.reshape(1, -1) for k, mask in masks.items()})
 
     return _compare_masks(model, predict or model, tensors[0].weight, x_torch, lambda _, __, n, p: order[n] if n < len(order) and rates[order[n]] == p else None,
                           order, evaluated, tolerance)
@@ -2615,8 +2981,10 @@ def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None
     reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     if layers is None and not _listed(model, names):
         return _save_graph(path, model, inputs, names, reference)
+    said = reference.pop("notes", [])  # of the graph that was found to be this chain
     layers = None if layers is None else list(layers)
     made, tensors, notes, front = _chain(model, layers, names)
+    notes += sorted(set(said), key=said.index)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
     if names is not None and not any(d.named for d in tensors):
@@ -2674,7 +3042,7 @@ def _untied(tensors):
 def _listed(model, names):
     """Whether a module is a Sequential of dense layers and what else _chain reads."""
     kinds = {"ReLU", "Tanh", "Sigmoid", "LeakyReLU", "Softplus", "ELU", "Identity", "Flatten", "Softmax", "LogSoftmax", "Dropout",
-             "Normalize", "BatchNorm1d", "Linear"}
+             "Normalize", "BatchNorm1d"}
     if not hasattr(model, "named_modules"):
         return True  # no torch
     try:
@@ -2754,14 +3122,14 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
         return chain
     if chain is not None:
         more = dict(mean=mean, std=std) if inside else {}
-        return save_torch(path, model, inputs, chain, names, **dict(reference, **more))
+        return save_torch(path, model, inputs, chain, names, **dict(reference, notes=list(notes) + graph.notes, **more))
     _write_graph(path, graph, certain, values, raw, x, (mean, std), given and not inside, list(notes) + graph.notes + [
         "the network normalises its inputs itself: mean and std of the file"] * inside, **reference)
     return None
 
 
 def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, mean=None, std=None, logits=None, predict=None, note="",
-                 tolerance=1e-5, spread=None):
+                 tolerance=1e-5, spread=None, classes=None):
     """Compares the layers with the framework, lets its layers draw, and writes the file."""
     model, flat = graph.recorder.model, raw.reshape(len(raw), -1)
     evaluated, normalised = graph.evaluate(x), x.reshape(raw.shape)
@@ -2775,7 +3143,7 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
         tries = (_mean_logits(model, tensors, a, values, predict) for a in ([raw] * (not outside or predict is not None) + [normalised] * outside))
     agreed = None
     for said in tries:
-        said = np.asarray(_numbers(said, "logits"), np.float64)
+        said = _listed_outputs(np.asarray(_numbers(said, "logits"), np.float64))
         agreed, more = _agreed(evaluated, said, tolerance)
         if agreed is not None:
             break
@@ -2804,6 +3172,10 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
                        if taken is not None else [NOT_DRAWN % "it gives other logits than logits= says"])
     elif any(u.covariance is not None or u.word != {"weight": "none", "bias": "none"} for u in units):
         more = more + _compare_weights(model, tensors, lambda rng: graph.draw(rng, few), candidates, graph.evaluate(few), tolerance, values, predict)
+    if classes is not None:
+        spread, agreed, words = graph.two_classes(spread, agreed, x, classes)
+        notes, units = notes + words, list(graph.units.values())
+    notes = notes + [KEPT % graph.bound] * bool(graph.bound)
     header, arrays = graph.header()
     arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
     if front[0] is not None:
@@ -2884,9 +3256,10 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
             said.append(taken["logits"])
             notes += more + words
             reference = taken if i == 0 else reference
-    networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
+    count = len(tensors)  # without what stands for an activation at the end, which save_samples adds itself
+    networks = [[a for m in made[:count] for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
     reference["logits"] = said if len(said) > 1 else said[0]
-    save_samples(path, networks, [m.activation for m in chains[0][0]], "in,out", counts, notes=sorted(set(notes), key=notes.index), **reference)
+    save_samples(path, networks, [m.activation for m in chains[0][0][:count]], "in,out", counts, notes=sorted(set(notes), key=notes.index), **reference)
 
 
 @contextlib.contextmanager
@@ -2959,16 +3332,20 @@ def _factors(precision, i, shape):
     return Q, eigenvalues ** -0.5
 
 
-def _factor_of(layer, rows, columns):
-    """layer.covariance from a factor's rows of its weight and of its bias, None where they are certain: in the
-    order of [W b] row by row."""
-    out, n = layer.weight.shape
+def _factor_rows(out, n, rows, columns):
+    """A factor's rows of a weight, (out, n), and of a bias, None where they are certain, in the order of [W b] row by row."""
     written = np.zeros((out, n + 1, columns))
     if rows[0] is not None:
         written[:, :n] = rows[0].reshape(out, n, columns)
     if rows[1] is not None:
         written[:, n] = rows[1]
-    return "full", {"factor": written.reshape(out * (n + 1), columns)}
+    return written.reshape(out * (n + 1), columns)
+
+
+def _factor_of(layer, rows, columns):
+    """layer.covariance of a layer of torch from a factor's rows of its weight and of its bias."""
+    out, n = layer.weight.shape
+    return "full", {"factor": _factor_rows(out, n, rows, columns)}
 
 
 def _kronecker_law(la, params, layer):
@@ -3018,10 +3395,10 @@ def _laplace_laws(la, shape, params, layers):
     sizes = [tuple(p.shape) for p in params]
     S = _low_rank_scale(la) if shape == "LowRank" else _numbers(la.posterior_scale, "posterior_scale")
     rows = split(np.arange(sum(int(np.prod(s)) for s in sizes)), sizes)  # laplace-torch has all of W first and then b
-    if S.shape != (rows[-1].max() + 1,) * 2:
+    if len(S) != rows[-1].max() + 1 or S.shape[1] > len(S):
         raise ValueError("%s: posterior_scale has the shape %s for %d parameters" % (_kind(la), S.shape, rows[-1].max() + 1))
     of = {id(p): S[r.ravel()] for p, r in zip(params, rows)}
-    laws = [_factor_of(layer, [of.get(id(layer.weight)), of.get(id(layer.bias))], len(S)) for layer in layers]
+    laws = [_factor_of(layer, [of.get(id(layer.weight)), of.get(id(layer.bias))], S.shape[1]) for layer in layers]
     return ("correlated" if len(layers) == 1 else "joint"), laws
 
 
@@ -3099,8 +3476,9 @@ def _compare_draws(la, shape, params, centre, whiten, seed):
     why = _unlike(la, params, centre, whiten, seed)
     if why is not None and shape == "Full":  # laplace-torch 0.2: sample() multiplies by posterior_scale from the other side
         S = np.asarray(to_numpy(la.posterior_scale), np.float64)
-        own, inverse = np.asarray(to_numpy(getattr(la, "posterior_covariance", S @ S.T)), np.float64), np.linalg.inv(S)
-        if np.abs(own - S @ S.T).max() <= 1e-4 * np.abs(own).max() and _unlike(la, params, centre, lambda flat: flat @ inverse, seed) is None:
+        own, used = np.asarray(to_numpy(getattr(la, "posterior_covariance", S @ S.T)), np.float64), S.any(1)  # all but of a subnetwork
+        inverse = np.linalg.inv(S[used])
+        if np.abs(own - S @ S.T).max() <= 1e-4 * np.abs(own).max() and _unlike(la, params, centre, lambda flat: flat[:, used] @ inverse, seed) is None:
             return ["sample() of this laplace-torch draws from S.T @ S, S its posterior_scale; what is written is its posterior_covariance S @ S.T"]
     if why is not None:
         raise ValueError("%s: networks that it draws do not have the covariance that would be written: %s. Nothing was written" % (_kind(la), why))
@@ -3121,6 +3499,34 @@ def _compare_variance(la, params, seed):
         raise ValueError("%s: its functional_variance is not that of the covariance that would be written, but %.3g of it: nothing was written" % (
             _kind(la), (said / own).mean()))
     return []
+
+
+def _subnetwork(la, shape):
+    """A Laplace approximation of some weights (SubnetLaplace) as one of the parameters that have any of these, of which the
+    others have no spread.
+
+    aleximmer/Laplace, laplace/subnetlaplace.py (44ea62a): subnetwork_indices are into the vector of all parameters, mean
+    and sample() are of all, posterior_scale and posterior_covariance of the subnetwork."""
+    try:
+        at, scale = to_numpy(la.backend.subnetwork_indices).astype(np.int64), np.asarray(to_numpy(la.posterior_scale), np.float64)
+    except AttributeError as e:
+        raise ValueError("%s: cannot be read (%s): is it fitted?" % (_kind(la), " ".join(str(e).split()))) from None
+    params, order = list(getattr(la, "params", None) or la.model.parameters()), np.argsort(at)
+    ends = np.cumsum([p.numel() for p in params])
+    if scale.shape != (len(at),) * (2 if shape == "Full" else 1) or at.min() < 0 or at.max() >= ends[-1] or len(to_numpy(la.mean)) != ends[-1]:
+        raise ValueError("%s: posterior_scale has the shape %s for %d indices into %d parameters" % (_kind(la), scale.shape, len(at), ends[-1]))
+    touched = [k for k, (a, b) in enumerate(zip(np.append(0, ends), ends)) if ((at >= a) & (at < b)).any()]
+    kept = np.concatenate([np.arange(ends[k] - params[k].numel(), ends[k]) for k in touched])
+    own, mean = np.searchsorted(kept, at[order]), np.asarray(to_numpy(la.mean), np.float64)
+    wide = np.zeros((len(kept),) + scale.shape[1:])
+    wide[own] = scale[np.ix_(order, order)] if shape == "Full" else scale[order]
+    fields = dict(model=la.model, params=[params[k] for k in touched], mean=mean[kept], posterior_scale=wide)
+    if hasattr(la, "posterior_covariance"):
+        fields["posterior_covariance"] = np.zeros((len(kept),) * 2)
+        fields["posterior_covariance"][np.ix_(own, own)] = to_numpy(la.posterior_covariance)[np.ix_(order, order)]
+    if hasattr(la, "sample"):
+        fields["sample"] = staticmethod(lambda n: to_numpy(la.sample(n))[:, kept])
+    return type(_kind(la), (), fields)()
 
 
 def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference, top):
@@ -3158,7 +3564,7 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
     random = [m.covariance is not None for m in made]
     if sum(random) != len(own) or not set(of) <= {id(d.weight) for d in tensors}:
         raise ValueError("%s: the layers of its covariance are not those of layers=, once each" % _kind(la))
-    if top and not random[-1]:
+    if top and not random[-1 - _appended(made)]:
         raise ValueError("%s: the layer of its covariance is not the last of layers=" % _kind(la))
     predict = reference.get("predict")
     reference, words = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, means)))
@@ -3178,7 +3584,7 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
 
 
 def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **reference):
-    """laplace-torch, fitted. Diagonal: independent normal weights. Full, Kronecker and low rank: the
+    """laplace-torch, fitted. Diagonal, of a subnetwork too: independent normal weights. Full, Kronecker and low rank: the
     posterior itself, with its covariance, compared with what la.sample() draws, of the last layer behind
     any features that save_torch takes, or of dense layers. psafe certifies the networks that it draws, and,
     with --predictive linearised, what la(x) predicts with. samples=100 draws networks with that seed
@@ -3195,8 +3601,10 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     """
     bases = {c.__name__ for c in type(la).__mro__}
     shape = next((s for s in ("Diag", "Full", "Kron", "LowRank") if s + "Laplace" in bases), None)
-    if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
-        raise ValueError("%s: want a diagonal, full, Kronecker or low-rank Laplace of all weights or the last layer" % _kind(la))
+    if shape is None or "FunctionalLaplace" in bases or "SubnetLaplace" in bases and shape not in ("Diag", "Full"):
+        raise ValueError("%s: want a diagonal, full, Kronecker or low-rank Laplace of all weights, of a subnetwork or the last layer" % _kind(la))
+    if "SubnetLaplace" in bases:
+        la = _subnetwork(la, shape)
     last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
     if getattr(la, "mean", None) is None or getattr(la, "n_data", None) == 0 or "LLLaplace" in bases and last is None:
         raise ValueError("%s was not fitted: call la.fit(train_loader) first" % _kind(la))
@@ -3208,10 +3616,10 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     if shape == "Diag":
         spread, drawn, flat = split(la.posterior_scale, shapes), split(centre, shapes), np.asarray(to_numpy(la.posterior_scale), np.float64)
         if hasattr(la, "sample"):
-            _compare_draws(la, shape, params, centre, lambda draws: draws / flat, seed)
+            _compare_draws(la, shape, params, centre, lambda draws: draws[:, flat > 0] / flat[flat > 0], seed)
     elif shape in ("Full", "LowRank"):
         S = np.asarray(to_numpy(la.posterior_scale), np.float64) if shape == "Full" else _low_rank_scale(la)
-        drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)
+        drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, S.shape[1])) @ S.T, shapes)
     else:
         with _seeded(params[0], seed):
             drawn = split(la.sample(samples), shapes)
@@ -3302,20 +3710,25 @@ def _site(table, name):
     return table[name]
 
 
+def _real(guide, site):
+    """Refuses a site that is not normal itself, which the guide knows."""
+    trace = getattr(guide, "prototype_trace", None)
+    nodes = getattr(trace, "nodes", trace) or {}
+    support = getattr((nodes[site] if site in nodes else {}).get("fn"), "support", None)
+    while hasattr(support, "base_constraint"):
+        support = support.base_constraint
+    if support is not None and "real" not in type(support).__name__.lower():
+        raise ValueError("site %s: its support is %s, so the weights themselves are not normal" % (site, support))
+
+
 def _save_sites(path, locs, scales, layers, layout, guide, reference, known=False):
     """Independent normal sites, {name: array}; guide is asked whether their supports are all of R.
     known: the scales are from the guide, which says that they are standard deviations."""
     if layout not in ("in,out", "out,in"):
         raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
-    trace = getattr(guide, "prototype_trace", None)
-    nodes = getattr(trace, "nodes", trace) or {}
 
     def put(layer, part, site):
-        support = getattr((nodes[site] if site in nodes else {}).get("fn"), "support", None)
-        while hasattr(support, "base_constraint"):
-            support = support.base_constraint
-        if support is not None and "real" not in type(support).__name__.lower():
-            raise ValueError("site %s: its support is %s, so the weights themselves are not normal" % (site, support))
+        _real(guide, site)
         layer.put(part, "mean", _site(locs, site), layout)
         layer.put_scale(part, _site(scales, site), "sd", layout)
 
@@ -3329,12 +3742,74 @@ def _save_sites(path, locs, scales, layers, layout, guide, reference, known=Fals
     _write(path, "gaussian", made, None, notes, **reference)
 
 
+def _tall(law):
+    """loc and a root of the covariance of a normal law of all sites: scale_tril, or cov_factor and the standard deviations
+    of what is independent."""
+    loc, scale = (np.asarray(_numbers(law[n], n), np.float64) for n in ("loc", "scale"))
+    if "scale_tril" in law:
+        return loc, scale[:, None] * np.asarray(_numbers(law["scale_tril"], "scale_tril"), np.float64)
+    W = np.asarray(_numbers(law["cov_factor"], "cov_factor"), np.float64)
+    return loc, np.linalg.cholesky(W @ W.T + np.diag(scale ** 2))
+
+
+def _save_joint_sites(path, params, places, layers, layout, guide, posterior, draws, reference):
+    """Sites that depend on each other, by the guide's own params; places, {site: array of indices into loc}, says which
+    numbers are whose. posterior, the library's own distribution or None, and draws(posterior, n) are compared with it."""
+    law = {n: np.asarray(to_numpy(a), np.float64) for n, a in params.items() if a is not None}
+    law.setdefault("scale", np.ones_like(law["loc"]))
+    if "cov_factor" in law:
+        law["cov_factor"] = law["scale"][:, None] * law["cov_factor"]
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
+    loc, L = _tall(law)
+    notes = _compare_posterior(posterior, draws, loc, L)
+    rows = []
+
+    def put(layer, part, site):
+        _real(guide, site)
+        at = np.asarray(_site(places, site)).astype(np.int64)
+        layer.put(part, "mean", loc[at], layout)
+        rows.append((layer, part, (at.T if part == "weight" and layout == "in,out" else at).ravel()))
+
+    made = _sites(layers, put)
+    of = collections.Counter(int(i) for _, _, at in rows for i in at)
+    if max(of.values()) > 1:
+        raise ValueError("a site is in two layers, and psafe takes two layers to have weights of their own")
+    for layer in made:
+        own = {part: L[at] for m, part, at in rows if m is layer}
+        layer.covariance = "full", {"factor": _factor_rows(layer.outputs, layer.inputs, (own.get("weight"), own.get("bias")), L.shape[1])}
+    notes += ["site %s is in no layer and left out" % s for s in sorted(set(places) - {s for item in layers for s in item[:2]})]
+    if len(L) * sum(layer.outputs * (layer.inputs + 1) for layer in made) > 1 << 24:
+        notes.append("psafe certifies covariances of all weights with factors of up to 16777216 numbers, those of 4096 weights: --method statistical "
+                     "estimates this one")
+    _write(path, "correlated" if len(made) == 1 else "joint", made, None, notes, compared=True, **reference)
+
+
+def _compare_posterior(posterior, draws, loc, L):
+    """Refuses a law that is not that of the library's distribution, by its covariance and its draws, and returns notes."""
+    if posterior is None:
+        return ["the covariance is as given and was not compared: the guide has no get_posterior()"]
+    own = getattr(posterior, "covariance_matrix", None)
+    if own is not None:
+        own, S = np.asarray(to_numpy(own), np.float64), L @ L.T
+        if own.shape != S.shape or not np.abs(own - S).max() <= 1e-4 * np.abs(S).max():
+            raise ValueError("the covariance of the guide's get_posterior() is not the one that would be written: nothing was written")
+    inverse = np.linalg.inv(L)
+    source = type("", (), {"sample": staticmethod(lambda n: draws(posterior, n))})
+    why = None if draws is None else _unlike(source, [getattr(posterior, "loc", loc)], loc, lambda flat: flat @ inverse.T, 0)
+    if why is not None:
+        raise ValueError("what get_posterior() of the guide draws does not have the covariance that would be written: %s. Nothing was written" % why)
+    return []
+
+
 def save_pyro(path, guide, layers, layout=None, **reference):
-    """Pyro's AutoNormal or AutoDiagonalNormal. layers: (weight site, bias site or None, activation).
+    """Pyro's AutoNormal, AutoDiagonalNormal, AutoMultivariateNormal (which AutoLaplaceApproximation gives, by
+    laplace_approximation()) or AutoLowRankMultivariateNormal. layers: (weight site, bias site or None, activation).
 
     pyro-ppl/pyro, pyro/infer/autoguide/guides.py (0102c1d): AutoNormal has locs.SITE and scales.SITE,
     AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
-    scales are standard deviations.
+    scales are standard deviations. AutoMultivariateNormal draws loc + scale * (scale_tril @ z) (before 1.7 loc + scale_tril @ z),
+    AutoLowRankMultivariateNormal loc + scale * (cov_factor @ z + e).
     """
     if _kind(guide) in ("AutoNormal", "ParameterwiseDiagonalNormal"):
         used = {s for item in layers for s in item[:2] if s is not None}
@@ -3354,23 +3829,41 @@ def save_pyro(path, guide, layers, layout=None, **reference):
             raise ValueError("AutoDiagonalNormal has no loc: fit it, or call it once")
         sizes = [tuple(s) for s in shapes.values()]
         locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
+    elif _kind(guide) in JOINT_GUIDES:
+        shapes, get = guide._unconstrained_shapes, getattr(guide, "get_posterior", None)
+        places = dict(zip(shapes, split(np.arange(len(guide.loc)), [tuple(s) for s in shapes.values()])))
+        params = {n: getattr(guide, n, None) for n in ("loc", "scale", "scale_tril", "cov_factor")}
+        return _save_joint_sites(path, params, places, layers, layout, guide, get and get(), lambda law, n: law.sample((n,)), reference)
     else:
-        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
-                         "save_site_samples" % _kind(guide))
+        raise ValueError("%s: want AutoNormal, AutoDiagonalNormal, AutoMultivariateNormal or AutoLowRankMultivariateNormal; draw samples of another "
+                         "guide and use save_site_samples" % _kind(guide))
     _save_sites(path, locs, scales, layers, layout, guide, reference, known=True)
 
 
+JOINT_GUIDES = ("AutoMultivariateNormal", "AutoLowRankMultivariateNormal")
+
+
 def save_numpyro(path, params, layers, layout=None, guide=None, sites=None, prefix="auto", **reference):
-    """NumPyro's AutoNormal or AutoDiagonalNormal: params as svi.get_params() or svi.run().params gives
-    them. AutoDiagonalNormal needs guide=, or sites= [(name, shape), ...] in the order of the vector.
+    """NumPyro's AutoNormal, AutoDiagonalNormal, AutoMultivariateNormal, AutoLowRankMultivariateNormal or AutoLaplaceApproximation:
+    params as svi.get_params() or svi.run().params gives them. All but AutoNormal need guide=, or (AutoDiagonalNormal) sites=
+    [(name, shape), ...] in the order of the vector.
 
     pyro-ppl/numpyro, numpyro/infer/autoguide.py (002c678): SITE_auto_loc and SITE_auto_scale, or auto_loc
     and auto_scale, flat. Scales are standard deviations. The order of the sites has changed: sorted by
     name where the file used ravel_pytree, that of the model since _ravel_dict; the guide itself knows.
     """
-    if guide is not None and _kind(guide) not in ("AutoNormal", "AutoDiagonalNormal"):
-        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
-                         "save_site_samples" % _kind(guide))
+    known = ("AutoNormal", "AutoDiagonalNormal", "AutoLaplaceApproximation") + JOINT_GUIDES
+    if guide is not None and _kind(guide) not in known:
+        raise ValueError("%s: want %s; draw samples of another guide and use save_site_samples" % (_kind(guide), " or ".join(known)))
+    joint = [n for n in ("scale_tril", "cov_factor") if "%s_%s" % (prefix, n) in params]
+    if joint or _kind(guide) == "AutoLaplaceApproximation":
+        if guide is None:
+            raise ValueError("%s_%s is a covariance of all sites: pass guide=, which knows their order" % (prefix, joint[0]))
+        own, get = {n: params.get("%s_%s" % (prefix, n)) for n in ("loc", "scale", "scale_tril", "cov_factor")}, getattr(guide, "get_posterior", None)
+        if not joint:  # the guide computes it
+            own = {n: getattr(get(params), n) for n in ("loc", "scale_tril")}
+        places = {s: np.rint(to_numpy(a)) for s, a in dict(guide._unpack_latent(np.arange(len(own["loc"]), dtype=np.float32))).items()}
+        return _save_joint_sites(path, own, places, layers, layout, guide, get and get(params), None, reference)
     flat, found = prefix + "_loc", []
     for word in ("_loc", "_scale"):
         if flat not in params:

@@ -210,8 +210,38 @@ class AutoDiagonalNormal:
     pass
 
 
+class AutoMultivariateNormal(AutoDiagonalNormal):
+    pass
+
+
 class AutoLowRankMultivariateNormal(AutoDiagonalNormal):
     pass
+
+
+class AutoIAFNormal(AutoDiagonalNormal):
+    pass
+
+
+class Joint:
+    """A distribution of all sites; gain is that of its draws."""
+
+    def __init__(self, loc, L, gain=1.0):
+        self.loc, self.scale_tril, self.covariance_matrix, self.gain = loc, L, L @ L.T, gain
+
+    def sample(self, shape):
+        return self.loc + self.gain * rng.randn(shape[0], len(self.loc)) @ self.scale_tril.T
+
+
+def is_joint(name, lay, sites, S, layout="out,in"):
+    """The factors of the file are a root of the covariance S of the sites, {name: indices into it}."""
+    at = []
+    for k, (weight, bias, _) in enumerate(lay):
+        W = sites[weight] if layout == "out,in" else sites[weight].T
+        at.append(np.concatenate([W, (np.full(len(W), -1) if bias is None else sites[bias])[:, None]], 1).ravel())
+    L = np.concatenate([arrays(name)["layers.%d.covariance.factor" % k] for k in range(len(lay))])
+    at = np.concatenate(at)
+    assert np.allclose((L @ L.T)[np.ix_(at >= 0, at >= 0)], S[np.ix_(at[at >= 0], at[at >= 0])], atol=1e-7) and not L[at < 0].any()
+    assert header(name)["kind"] == ("joint" if len(lay) > 1 else "correlated") and header(name)["version"] == 3
 
 
 def node(support):
@@ -248,8 +278,29 @@ flat.loc = np.concatenate([p[i].ravel() for i in order] + [np.ones(1, np.float32
 flat.scale = np.concatenate([sds[i].ravel() for i in order] + [np.ones(1, np.float32)])
 assert "site sigma" in notes(px.save_pyro, path("pyro-diagonal"), flat, lay, "out,in", inputs=X, logits=mlp(p, X))
 assert np.array_equal(arrays("pyro-diagonal")["layers.1.weight.scale"], sds[2].T)
-low = AutoLowRankMultivariateNormal()
-refuses(["AutoLowRankMultivariateNormal"], px.save_pyro, low, lay, "out,in", inputs=X, logits=mlp(p, X))
+refuses(["AutoIAFNormal", "save_site_samples"], px.save_pyro, AutoIAFNormal(), lay, "out,in", inputs=X, logits=mlp(p, X))
+# Covariances of all sites: by scale and scale_tril, by scale_tril alone (before 1.7), of low rank.
+P = len(flat.loc)
+places = dict(zip(flat._unconstrained_shapes, px.split(np.arange(P), list(flat._unconstrained_shapes.values()))))
+unit = np.tril(rng.randn(P, P) / 8, -1) + np.eye(P)
+for name, kind, fields, L in (("tril", AutoMultivariateNormal, dict(scale=flat.scale, scale_tril=unit), flat.scale[:, None] * unit),
+                              ("older", AutoMultivariateNormal, dict(scale_tril=unit), unit),
+                              ("low", AutoLowRankMultivariateNormal, dict(scale=flat.scale, cov_factor=unit[:, :3]),
+                               np.linalg.cholesky(np.outer(flat.scale, flat.scale) * (unit[:, :3] @ unit[:, :3].T + np.eye(P))))):
+    guide = kind()
+    guide._unconstrained_shapes, guide.loc = flat._unconstrained_shapes, flat.loc
+    guide.__dict__.update(fields)
+    said = notes(px.save_pyro, path("pyro-" + name), guide, lay, "out,in", inputs=X, logits=mlp(p, X))
+    assert "site sigma" in said and "no get_posterior" in said, said
+    guide.get_posterior = lambda: Joint(flat.loc, L)  # noqa: B023
+    assert "compared" not in notes(px.save_pyro, path("pyro-" + name), guide, lay, "out,in", inputs=X, logits=mlp(p, X))
+    is_joint("pyro-" + name, lay, places, L @ L.T)
+    guide.get_posterior = lambda: Joint(flat.loc, L, 1.1)  # noqa: B023
+    refuses(["draws", "variance is 1.2"], px.save_pyro, guide, lay, "out,in", inputs=X, logits=mlp(p, X))
+    guide.get_posterior = lambda: Joint(flat.loc, 1.1 * L)  # noqa: B023
+    refuses(["get_posterior()", "nothing was written"], px.save_pyro, guide, lay, "out,in", inputs=X, logits=mlp(p, X))
+del guide.get_posterior
+refuses(["in two layers"], px.save_pyro, guide, [lay[0], ("fc1.weight", None, "relu")] + lay[1:], "out,in", inputs=X, logits=mlp(p, X))
 
 # NumPyro: x @ W, sites by name, or one flat vector whose order the guide knows.
 sites = {"w1": W0.T, "b1": b0, "w2": W1.T}
@@ -267,6 +318,18 @@ guide = AutoDiagonalNormal()
 guide._unpack_latent = lambda v: dict(zip(sorted(sites), px.split(v, [sites[k].shape for k in sorted(sites)])))
 px.save_numpyro(path("numpyro-guide"), vector, lay, "in,out", guide=guide, inputs=X, predict=f)
 np.testing.assert_equal(arrays("numpyro-guide"), arrays("numpyro-diagonal"))
+P = len(vector["auto_loc"])
+places = {s: a.astype(int) for s, a in guide._unpack_latent(np.arange(P)).items()}
+unit = np.tril(rng.randn(P, P) / 8, -1) + np.eye(P)
+joint = dict(vector, auto_cov_factor=unit[:, :2])
+refuses(["guide="], px.save_numpyro, joint, lay, "in,out", inputs=X, predict=f)
+for kind, params, L in ((AutoMultivariateNormal, dict(auto_loc=vector["auto_loc"], auto_scale_tril=0.1 * unit), 0.1 * unit),
+                        (AutoLowRankMultivariateNormal, joint, vector["auto_scale"][:, None] * np.concatenate([unit[:, :2], np.eye(P)], 1)),
+                        (type("AutoLaplaceApproximation", (), {}), dict(auto_loc=vector["auto_loc"]), 0.2 * unit)):
+    law = kind()
+    law._unpack_latent, law.get_posterior = guide._unpack_latent, lambda params: Joint(vector["auto_loc"], L)  # noqa: B023
+    assert notes(px.save_numpyro, path("numpyro-joint"), params, lay, "in,out", guide=law, inputs=X, predict=f) == ""
+    is_joint("numpyro-joint", lay, places, L @ L.T, "in,out")
 px.save_site_samples(path("hmc-sites"), {k: np.stack([v, v + 1, v - 1]) for k, v in sites.items()}, lay, "in,out", inputs=X, predict=f)
 
 # Plain arrays of every kind; split() of flat vectors.
@@ -294,7 +357,33 @@ flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in ran
 px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
                 predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))
 
+# Of every kind with an activation at the end, and with the two logits of one, which is the same network.
+p = make(5, 4, 1)
+sigmoid = lambda z: 1 / (1 + np.exp(-z))  # noqa: E731
+f = lambda x: sigmoid(mlp(p, x))  # noqa: E731
+squares, moved = [a ** 2 for a in p], [make(5, 4, 1) for _ in range(3)]
+for end, kw in (("end", {}), ("classes", {"classes": 2})):
+    kw.update(inputs=X, predict=f)
+    words = ["relu", "sigmoid"]
+    px.save_gaussian(path("normal-" + end), [px.dense(*p[:2], *squares[:2], "relu", "out,in", "variance"), px.dense(*p[2:], *squares[2:], "sigmoid", "out,in", "sd")],
+                     spread=[(np.abs(p[0]), np.abs(p[1])), squares[2:]], **kw)
+    px.save_gaussian(path("normal-full-" + end), [px.dense(*p[:2], activation="relu", layout="out,in"),
+                                                  px.dense(*p[2:], activation="sigmoid", layout="out,in", covariance=np.eye(5))], **kw)
+    px.save_gaussian(path("normal-kron-" + end), [px.dense(*p[:2], activation="relu", layout="out,in"), px.dense(
+        *p[2:], activation="sigmoid", layout="out,in", kron={"QA": np.eye(5), "QG": 2 * np.eye(1), "S": np.ones((1, 5))})], **kw)
+    px.save_samples(path("samples-" + end), [p, make(5, 4, 1)], words, "out,in", **kw)
+    px.save_swag(path("swag-" + end), p, squares, moved, words, "out,in", **kw)
+    px.save_dropout(path("dropout-" + end), p, [0, 0.5], words, "out,in", **kw)
+    px.save_dropconnect(path("connect-" + end), p, [0, 0.5], words, "out,in", **kw)
+    for kind in ("normal", "normal-full", "normal-kron", "samples", "swag", "dropout", "connect"):
+        y, last = arrays("%s-%s" % (kind, end))["reference.logits"], header("%s-%s" % (kind, end))["layers"][-1]
+        assert np.allclose(y, f(X) if end == "end" else np.concatenate([0 * f(X), mlp(p, X)], 1), atol=1e-5), (kind, end)
+assert np.isclose(arrays("normal-classes")["reference.spread"][1, 0], squares[2].mean() / 2) and "covariance" not in header("normal-full-end")["layers"][2]
+assert np.array_equal(arrays("swag-classes")["layers.1.weight.deviations"], np.stack([[np.append(0 * a, a, 0).T for a in m] for m in [[n[2]] for n in moved]])[:, 0])
+refuses(["classes=2", "relu", "no class"], px.save_samples, [p], ["relu", "relu"], "out,in", inputs=X, predict=lambda x: np.maximum(mlp(p, x), 0), classes=2)
+
 # SWAG: standard deviations, or means of squares, for variances.
+p = make(5, 4, 3)
 snapshots = [[a + 0.03 * rng.randn(*a.shape) for a in p] for _ in range(20)]
 centre = [np.mean(a, axis=0) for a in zip(*snapshots)]
 for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("like standard deviations", [np.std(a, axis=0) for a in zip(*snapshots)]),
@@ -332,7 +421,6 @@ refuses(["SLOPE"], gaussian, [[1, 2]], [1], activation="leaky_relu:2", **ok)
 refuses(["type"], gaussian, [["a", "b"]], [1], **ok)
 two = [px.dense(p[0], p[1], layout="out,in", activation="relu"), px.dense(p[2], p[3], layout="out,in")]
 refuses(["layer 1 takes"], px.save_gaussian, [two[0], px.dense(p[0], p[1], layout="out,in")])
-refuses(["last layer"], px.save_gaussian, two[:1])
 refuses(["std="], px.save_gaussian, two, mean=0)
 refuses(["std="], px.save_gaussian, two, mean=0, std=0)
 refuses(["inputs="], px.save_gaussian, two, inputs=X[:, :3], logits=mlp(p, X))
@@ -514,7 +602,15 @@ for least, said in ((-1e-8, "covariance: 2 of 9 eigenvalues were below 0, the le
 W1, W2 = rng.randn(3, 2), rng.randn(2, 3)
 both = [px.dense(W1, np.ones(3), None, activation="relu", layout="out,in"), px.dense(W2, None, layout="out,in")]
 S = (lambda a: a @ a.T)(rng.randn(15, 15))
-px.save_gaussian(path("joint"), both, covariance=S, inputs=X[:, :2], predict=lambda x: np.maximum(x @ W1.T + 1, 0) @ W2.T)
+f = lambda x: np.maximum(x @ W1.T + 1, 0) @ W2.T  # noqa: E731
+assert "not compared" in notes(px.save_gaussian, path("joint"), both, covariance=S, inputs=X[:, :2], predict=f)
+sd = np.split(np.sqrt(np.diag(S)), [9])
+spread = [(sd[0].reshape(3, 3)[:, :2], sd[0].reshape(3, 3)[:, 2]), (sd[1], None)]
+assert notes(px.save_gaussian, path("joint"), both, covariance=S, spread=spread, inputs=X[:, :2], predict=f) == ""
+refuses(["layer 0", "weight", "the matrix looks squared"], px.save_gaussian, both, covariance=np.diag(np.diag(S) ** 2), spread=spread, inputs=X[:, :2], predict=f)
+kron = [both[0], px.dense(W2, None, layout="out,in", kron={"QA": np.eye(3), "QG": 2 * np.eye(2), "S": sd[1].reshape(2, 3) / 2})]
+assert notes(px.save_gaussian, path("kron-spread"), kron, spread=[(None, None), spread[1]], inputs=X[:, :2], predict=f) == ""
+refuses(["layer 1", "diagonal of its covariance"], px.save_gaussian, kron, spread=[(None, None), (2 * sd[1], None)], inputs=X[:, :2], predict=f)
 L = [arrays("joint")["layers.%d.covariance.factor" % k] for k in (0, 1)]
 assert header("joint")["kind"] == "joint" and header("joint")["version"] == 3 and not L[1].reshape(2, 4, 15)[:, 3].any()
 L = np.concatenate([L[0], L[1].reshape(2, 4, 15)[:, :3].reshape(6, 15)])

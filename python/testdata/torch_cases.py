@@ -227,7 +227,7 @@ refuses(["mean"], px.save_torch, net[1:], images, mean=[0.4, 0.5, 0.6], std=0.25
 # What psafe does not have is refused by name.
 for module, words in ((nn.GELU(), ["GELU"]), (nn.Conv2d(1, 2, 2), ["conv2d", "as it takes them"]), (nn.Softmax(1), ["Softmax", "end"]),
                       (nn.LayerNorm(4), ["LayerNorm"]), (nn.Flatten(0), ["Flatten"]),
-                      (nn.PReLU(), ["PReLU"])):
+                      (nn.PReLU(4, -1.0), ["PReLU", "slope between 0 and 1"])):
     refuses(words, px.save_torch, nn.Sequential(Bayes(4, 4), module, Bayes(4, 4)), X)
 refuses(["half precision", "float()"], px.save_torch, nn.Sequential(Bayes(4, 4)).bfloat16(), X)
 refuses(["inputs= has shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
@@ -235,7 +235,6 @@ refuses(["cannot be called with inputs of shape (30, 3, 2, 2)", "as it takes the
 refuses(["layers[0]", "'hidden' is none of relu"], px.save_torch, net, X, layers=["hidden", "out"])
 refuses(["models="], px.save_torch_ensemble, [], X)
 refuses(["activation"], px.save_torch, nn.Sequential(nn.ReLU(), Bayes(4, 4)), X)
-refuses(["last layer"], px.save_torch, nn.Sequential(Bayes(4, 4), nn.ReLU()), X)
 bad = nn.Sequential(Bayes(4, 4), nn.ReLU(), Bayes(4, 4))
 bad[2].weight_mean.data[1, 3] = float("nan")
 refuses(["layer 2", "nan"], px.save_torch, bad, X)
@@ -511,6 +510,33 @@ mixed = nn.Sequential(Bayes(4, 4), nn.ReLU(), nn.Linear(4, 4))
 refuses(["spread of its own"], px.save_laplace, FullLLLaplace(mixed, list(mixed[2].parameters()), mixed[2]), X[:30])
 
 
+# Behind the last layer a tanh, or the two logits of one; x @ W + b with a diagonal.
+ended = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1), nn.Sigmoid())
+for name, kw in (("end", {}), ("classes", {"classes": 2})):
+    px.save_laplace(path("laplace-" + name), FullLLLaplace(ended, list(ended[2].parameters()), ended[2]), X[:30], **kw)
+    assert [e.get("covariance") for e in header("laplace-" + name)["layers"]] == [None, None, "full"] + [None, None] * (name == "end")
+    px.save_laplace(path("laplace-%s-layers" % name), FullLLLaplace(ended, list(ended[2].parameters()), ended[2]), X[:30], layers=list, **kw)
+    px.save_laplace(path("laplace-%s-draws" % name), FullLaplace(ended, list(ended.parameters())), X[:30], samples=5, **kw)
+    px.save_laplace(path("laplace-%s-diag" % name), DiagLaplace(ended, list(ended.parameters())), X[:30], **kw)
+L = FullLLLaplace(ended, list(ended[2].parameters()), ended[2]).posterior_scale
+assert np.allclose(arrays("laplace-classes")["layers.2.covariance.factor"], np.concatenate([np.zeros((5, 5)), L]))
+
+
+class Product(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.b, self.v = nn.Parameter(torch.randn(4, 5)), nn.Parameter(torch.randn(5)), nn.Parameter(torch.randn(5, 2))
+
+    def forward(self, x):
+        return torch.relu(x @ self.w + self.b) @ self.v
+
+
+product = Product()
+px.save_laplace(path("laplace-product"), DiagLaplace(product, [product.w, product.b, product.v]), X[:30])
+own = [arrays("laplace-product")["layers.%s.scale" % n] for n in ("0.weight", "0.bias", "2.weight")]
+assert np.allclose(np.concatenate([own[0].T.ravel(), own[1], own[2].T.ravel()]), torch.linspace(0.01, 0.1, 35))
+
+
 class Variances(DiagLaplace):
     def sample(self, n_samples=100):
         return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale ** 0.5
@@ -522,10 +548,67 @@ nothing.sample = lambda n: nothing.mean + torch.full((n, 40), float("nan"))
 refuses(["DiagLaplace", "NaN"], px.save_laplace, nothing, X[:30])
 
 
-class SubnetLaplace(DiagLaplace):
-    pass
+class SubnetLaplace(ParametricLaplace):
+    """Of some weights, in any order, by their places in the vector of all."""
+
+    def __init__(self, model, at):
+        super().__init__(model, list(model.parameters()))
+        self.backend = type("", (), {"subnetwork_indices": torch.as_tensor(at)})()
+
+    def noise(self, n_samples, S):
+        full = self.mean.repeat(n_samples, 1)
+        full[:, self.backend.subnetwork_indices] += torch.randn(n_samples, len(self.backend.subnetwork_indices)) @ S
+        return full
 
 
-refuses(["SubnetLaplace"], px.save_laplace, SubnetLaplace(net, every), X)
+class FullSubnetLaplace(SubnetLaplace, FullLaplace):
+    side = "right"
+
+    @property
+    def posterior_scale(self):
+        n = len(self.backend.subnetwork_indices)
+        return torch.tril(torch.linspace(-0.01, 0.02, n * n).reshape(n, n)) + 0.05 * torch.eye(n)
+
+    @property
+    def posterior_covariance(self):
+        return self.posterior_scale @ self.posterior_scale.T
+
+    def sample(self, n_samples=100):
+        return self.noise(n_samples, self.posterior_scale.T if self.side == "right" else self.posterior_scale)
+
+
+class DiagSubnetLaplace(SubnetLaplace, DiagLaplace):
+    @property
+    def posterior_scale(self):
+        return torch.linspace(0.01, 0.1, len(self.backend.subnetwork_indices))
+
+    def sample(self, n_samples=100):
+        return self.noise(n_samples, torch.diag(self.posterior_scale))
+
+
+for at, layers in (([37, 3, 20, 18, 0, 39], 2), ([30, 39, 21, 36], 1)):
+    sub = FullSubnetLaplace(net, at)
+    S = sub.posterior_scale.double()
+    for sub.side in ("right", "other"):
+        assert ("S.T @ S" in notes(px.save_laplace, path("laplace-sub"), sub, X[:30])) == (sub.side == "other")
+        want = np.zeros((40, 40))
+        want[np.ix_(at, at)] = S @ S.T
+        is_law("laplace-sub", want[20 * (2 - layers):, 20 * (2 - layers):], layers)
+    px.save_laplace(path("laplace-sub-draws"), sub, X[:30], samples=7)
+    drawn = np.concatenate([arrays("laplace-sub-draws")["layers.%d.%s.samples" % (k, p)].swapaxes(1, -1).reshape(7, -1) for k in (0, 1) for p in ("weight", "bias")], 1)
+    assert set(np.flatnonzero(np.ptp(drawn, axis=0))) == set(at) and header("laplace-sub")["kind"] == ["correlated", "joint"][layers - 1]
+sub = DiagSubnetLaplace(net, [37, 3, 20])
+px.save_laplace(path("laplace-sub-diag"), sub, X[:30])
+sds = [arrays("laplace-sub-diag").get("layers.%d.%s.scale" % (k, p)) for k in (0, 1) for p in ("weight", "bias")]
+assert sds[1] is None and np.isclose(sds[0][3, 0], 0.055) and np.isclose(sds[2][0, 0], 0.1) and np.isclose(sds[3][1], 0.01), sds
+assert [np.count_nonzero(a) for a in sds if a is not None] == [1, 1, 1]
+sub.sample = lambda n: sub.mean + 2 * (DiagSubnetLaplace.sample(sub, n) - sub.mean)
+refuses(["DiagSubnetLaplace", "variance is 3.9"], px.save_laplace, sub, X[:30])
+refuses(["posterior_scale has the shape", "6 indices"], px.save_laplace, FullSubnetLaplace(net, [1, 2, 3, 4, 5, 40]), X[:30])
+px.save_laplace(path("laplace-sub-conv"), DiagSubnetLaplace(images, [1, 13]), X[:30])
+px.save_laplace(path("laplace-sub-top"), FullSubnetLaplace(images, list(range(16, 20))), X[:30])
+refuses(["FullSubnetLaplace", "no dense layer"], px.save_laplace, FullSubnetLaplace(images, [1, 17]), X[:30])
+del sub.backend
+refuses(["DiagSubnetLaplace", "is it fitted"], px.save_laplace, sub, X[:30])
 refuses(["parameter"], px.save_laplace, DiagLaplace(net, every + [nn.Parameter(torch.ones(3))]), X)
 print("torch cases: done")
