@@ -308,7 +308,7 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, no
 		return func(int) (property.Safe, int, error) { return s, label, err }, err
 	}
 	if outputs < 2 {
-		return nil, fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file; of a classifier with one logit y export the outputs (0, y), or say output_box:[0,inf] for class 1 and output_box:[-inf,0] for class 0", post.Source.Path)
+		return nil, fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file; of a classifier with one logit y export the outputs (0, y) (psafe_export: classes=2), or say output_box:[0,inf] for class 1 and output_box:[-inf,0] for class 0", post.Source.Path)
 	}
 	class, err := p.classes(post, points, norm)
 	if err != nil {

@@ -176,7 +176,7 @@ func (p *Points) labelled(post *posterior.Posterior) (points *property.Points, i
 	case post.Outputs() > 1 && label != "":
 		labels, err = p.labels(label, points)
 	case p.Label != "" && label != "":
-		err = fmt.Errorf("the network of %s has one output, so it has no classes: leave --label out; of a classifier with one logit y export the outputs (0, y)", post.Source.Path)
+		err = fmt.Errorf("the network of %s has one output, so it has no classes: leave --label out; of a classifier with one logit y export the outputs (0, y) (psafe_export: classes=2)", post.Source.Path)
 	}
 	return points, index, list, labels, err
 }
