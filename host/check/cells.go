@@ -111,6 +111,9 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 				return 1, ctx.Err()
 			}
 			f := n.cellFailUp(cell, ball, taus[c], try, &task.S)
+			if ball != nil { // of which certify bounds the box, too
+				f = min(f, n.cellFailUp(cell, nil, taus[c], try, &task.S))
+			}
 			if try == 0 || f < fails[c] {
 				fails[c] = f
 			}

@@ -336,7 +336,7 @@ func diagonalRow(l *posterior.Layer, row span) *wideRow {
 		}
 		more := 0.0
 		if random {
-			more = arith.Up(max(0, s.Hi()) + topTiny)
+			more = max(0, s.Hi())
 		}
 		r.more, r.sd = append(r.more, more), append(r.sd, arith.SqrtUp(more))
 	}

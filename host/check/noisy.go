@@ -79,9 +79,11 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			weight, bias := l.Weight.SdHi, l.Bias.SdHi
 			if all := post.Covariances(); all != nil {
 				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
-				if all[k] != nil && (anyNot0(all[k].Factor) || anyNot0(all[k].Sd)) { // else the layer is certain
-					d.covaried = newCovaried(l, all[k], mostFormedInputs, n.mean[k].at)
-					weight, bias = d.covaried.weights()
+				if all[k] != nil {
+					v := newCovaried(l, all[k], mostFormedInputs, n.mean[k].at)
+					if weight, bias = v.weights(); anyAbove0(weight) || anyAbove0(bias) { // else the layer is certain
+						d.covaried = v
+					}
 				}
 			}
 			both, bothBias := weight, bias // with what all layers have in common
@@ -116,7 +118,7 @@ func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
 		sd := make([]float64, len(list))
 		for e, v := range list {
 			if v > 0 {
-				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v)/2 + topTiny))
+				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v) / 2))
 			}
 		}
 		return sd
