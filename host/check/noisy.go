@@ -143,7 +143,7 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
 	if n.linear != nil {
-		return impliedUp(s, n.newLinearPass(cell, try).tails(s))
+		return impliedUp(s, n.newLinearPass(cell, try, linesNarrow).tails(s))
 	}
 	least := 1.0
 	if n.covaries {
@@ -164,7 +164,11 @@ func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *pro
 		return n.newMaskPass(cell, tau, try).holdsUp(negated)
 	}
 	if n.linear != nil {
-		return refutedUp(negated, n.newLinearPass(cell, try).tails(negated))
+		tails, at := n.newLinearPass(cell, try, linesNarrow).tails(negated), n.newPointLaw(cell)
+		for r := range tails {
+			tails[r] = min(tails[r], at.tailUp(&negated.Rows[r]))
+		}
+		return refutedUp(negated, tails)
 	}
 	least := 1.0
 	if n.top != nil {

@@ -109,6 +109,7 @@ type proof struct {
 	Large    [][]*sums.Large `json:"large,omitempty"`
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
+	Lines    [][]int         `json:"lines,omitempty"`
 	Phases   json.RawMessage `json:"phases,omitempty"`
 	Leaves   json.RawMessage `json:"leaves,omitempty"`
 	Chernoff json.RawMessage `json:"chernoff,omitempty"`

@@ -130,6 +130,7 @@ var Table = []Field{
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
 	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T; chernoff: that of a statement about a neuron for each box of T, or each cell"},
+	{Name: "proof.lines", Type: "lists of integers", Class: Certificate, Doc: "`--predictive linearised`, where T is no point: for each leaf the hidden neurons, counted over the layers, of which the line above was taken and not the one below ([posteriors.md](posteriors.md#8-the-linearised-posterior)); absent if there are none"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each cell of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each cell of T the trees of phases over whose leaves the tails of its rows were " +
