@@ -93,7 +93,7 @@ func (m method) linearisedOn(on *bound.Model, part []*cell) ([]engine.Answer, er
 		}
 		fail := min(1, rowsUp(c, tails))
 		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() {
-			if fail < c.fail {
+			if c.above = nil; fail < c.fail && !slices.Equal(c.box.Lo, c.box.Hi) { // at a point all lines are alike
 				c.above = known.Above
 			}
 			c.take(fail, 0)
