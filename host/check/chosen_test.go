@@ -354,3 +354,53 @@ func TestPointLaw(t *testing.T) {
 		}
 	}
 }
+
+// TestPointLawOfBoxes: the law of a row at points of a box is within that of the box.
+func TestPointLawOfBoxes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 7))
+	for i := range 60 {
+		post, err := randomAbout(rng, i%3, 0.3, 2, 3, 2).Linearised()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := ballOf(rng, 2, 0.05)
+		x := []float64{b.Lo[0] + (b.Hi[0]-b.Lo[0])*rng.Float64(), b.Lo[1] + (b.Hi[1]-b.Lo[1])*rng.Float64()}
+		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}}
+		box, at := n.newPointLaw(b), n.newPointLaw(property.Box{Lo: x, Hi: x})
+		wide, v := box.variance(box.rows(&row)), at.variance(at.rows(&row))
+		if !(wide.Lo <= v.Lo && wide.Hi >= v.Hi) || box.tailUp(&row) < at.tailUp(&row) {
+			t.Errorf("%d: variance %v of a point, %v of the box; tails %v, %v", i, v, wide, at.tailUp(&row), box.tailUp(&row))
+		}
+	}
+}
+
+// TestMoves: an entry of a Kronecker covariance is random if a product of three numbers is not 0.
+func TestMoves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 8))
+	const in, out, n = 2, 3, 3
+	for range 200 {
+		c := &posterior.Covariance{QG: make([]float64, out*out), QA: make([]float64, n*n), Sd: make([]float64, out*n)}
+		for _, list := range [][]float64{c.QG, c.QA, c.Sd} {
+			for e := range list {
+				list[e] = float64(max(0, rng.IntN(4)-1)) * 1e-200
+			}
+		}
+		v := &covaried{topped: topped{covariance: c, in: in, out: out}}
+		for o := range out {
+			moves := v.moves(o)
+			for j := range n {
+				want := false
+				for e, sd := range c.Sd {
+					want = want || sd != 0 && c.QG[o*out+e/n] != 0 && c.QA[j*n+e%n] != 0
+				}
+				if moves[j] != want {
+					t.Fatalf("entry %d, %d of %+v: %v", o, j, c, moves[j])
+				}
+			}
+		}
+	}
+}
