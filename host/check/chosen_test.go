@@ -404,3 +404,24 @@ func TestMoves(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckDeadNeurons: where hidden neurons are hardly ever active, a lattice is too coarse for what is left, the
+// noise of the biases: then sums are taken more finely, of upper bounds too. (The first claimed .0000035, check proved
+// .000155.)
+func TestCheckDeadNeurons(t *testing.T) {
+	params := func(mean, sd []float64) posterior.Params { return posterior.NewParams(mean, sd, posterior.ScaleSD) }
+	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+		{Layer: net.DenseLayer(1, 4, net.Activation{Kind: net.ReLU}),
+			Weight: params([]float64{-0.67325, -0.246137, -1.32351, -1.14801}, []float64{0.0525685, 0.143159, 0.166614, 0.0234064}),
+			Bias:   params([]float64{0.434684, -0.309564, -0.538832, 0.680369}, make([]float64, 4))},
+		{Layer: net.DenseLayer(4, 3, net.Activation{}),
+			Weight: params([]float64{-0.312653, 0.568404, -0.0937671, 0.892268, -0.181659, -0.489118, -0.205526, 0.621489, -0.579919, 0.999964, -0.3882, -0.276356},
+				[]float64{0.387553, 0.258968, 0.00979579, 0.479524, 0.349647, 0.0947636, 0, 0.395513, 0.384413, 0.438415, 0.18592, 0.24147}),
+			Bias: params([]float64{0.395939, 0.0889035, 0.146553}, []float64{0, 0, 0.00342428})},
+	}}
+	j := jobOf(t, post, "3.4\n", bound.Float64)
+	j.Tasks.Points.Property, j.Method.By = "argmax_is:1", new(prove.NeuronSum)
+	if _, upper := onlyTrue(t, j); upper != 1 {
+		t.Errorf("%d upper bounds", upper)
+	}
+}
