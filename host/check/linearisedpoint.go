@@ -78,7 +78,11 @@ func (p *pointLaw) rows(row *property.Row) []span {
 			if on.Hi == 0 {
 				continue
 			}
-			a := times(&property.Row{CLo: rows[k].lo, CHi: rows[k].hi}, p.layers[k].Weight.Mean[j*out:(j+1)*out], 0)
+			var of products
+			for o, w := range p.layers[k].Weight.Mean[j*out : (j+1)*out] {
+				of.add(arith.Of(rows[k].lo[o], rows[k].hi[o]), arith.Exactly(w))
+			}
+			a := of.value()
 			if on.Lo == 0 {
 				a = arith.Of(min(0, a.Lo), max(0, a.Hi))
 			}
@@ -141,52 +145,79 @@ func (p *pointLaw) variance(rows []span) arith.Interval {
 	return total.value()
 }
 
+// products is a sum of products of numbers in intervals: of terms of which a factor is 0 it is 0, and not nearly so.
+type products struct {
+	lo, hi arith.Sum
+	some   bool
+}
+
+func (p *products) add(a, b arith.Interval) {
+	if a == (arith.Interval{}) || b == (arith.Interval{}) {
+		return
+	}
+	p.lo.Add(arith.LeastProduct(a.Lo, a.Hi, b.Lo, b.Hi))
+	p.hi.Add(arith.MostProduct(a.Lo, a.Hi, b.Lo, b.Hi))
+	p.some = true
+}
+
+func (p *products) value() arith.Interval {
+	if !p.some {
+		return arith.Interval{}
+	}
+	return arith.Of(p.lo.Lo(), p.hi.Hi())
+}
+
 // squares is a sum of squares of x sd.
-type squares struct{ lo, hi arith.Sum }
+type squares struct {
+	lo, hi arith.Sum
+	some   bool
+}
 
 func (s *squares) add(x arith.Interval, sdLo, sdHi float64) {
+	if x == (arith.Interval{}) || sdHi == 0 {
+		return
+	}
 	x = x.Abs()
 	least, most := arith.ProductDown(x.Lo, sdLo), arith.ProductUp(x.Hi, sdHi)
 	s.lo.Add(least, least)
 	s.hi.Add(most, most)
+	s.some = true
 }
 
-func (s *squares) value() arith.Interval { return arith.Of(max(0, s.lo.Lo()), max(0, s.hi.Hi())) }
+func (s *squares) value() arith.Interval {
+	if !s.some {
+		return arith.Interval{}
+	}
+	return arith.Of(max(0, s.lo.Lo()), max(0, s.hi.Hi()))
+}
 
 // linearForm is sum_oj row_o column_oj z_j, the last z_j of each being 1.
-type linearForm struct{ lo, hi arith.Sum }
+type linearForm struct{ products }
 
 func (f *linearForm) add(row, z span, column []float64) {
 	n := len(z.lo) + 1
 	for o := range row.lo {
-		var lo, hi arith.Sum
+		var of products
 		for j, v := range column[o*n : (o+1)*n] {
-			if j == n-1 {
-				lo.Plus(v)
-				hi.Plus(v)
-				continue
+			x := arith.Exactly(1)
+			if j < n-1 {
+				x = arith.Of(z.lo[j], z.hi[j])
 			}
-			lo.Add(arith.LeastProduct(v, v, z.lo[j], z.hi[j]))
-			hi.Add(arith.MostProduct(v, v, z.lo[j], z.hi[j]))
+			of.add(arith.Exactly(v), x)
 		}
-		f.lo.Add(arith.LeastProduct(row.lo[o], row.hi[o], lo.Lo(), hi.Hi()))
-		f.hi.Add(arith.MostProduct(row.lo[o], row.hi[o], lo.Lo(), hi.Hi()))
+		f.products.add(arith.Of(row.lo[o], row.hi[o]), of.value())
 	}
 }
-
-func (f *linearForm) value() arith.Interval { return arith.Of(f.lo.Lo(), f.hi.Hi()) }
 
 // through is Q'x, Q [n x n].
 func through(q []float64, x span, n int) []arith.Interval {
 	list := make([]arith.Interval, n)
 	for i := range n {
-		var lo, hi arith.Sum
+		var of products
 		for o := range n {
-			v := q[o*n+i]
-			lo.Add(arith.LeastProduct(v, v, x.lo[o], x.hi[o]))
-			hi.Add(arith.MostProduct(v, v, x.lo[o], x.hi[o]))
+			of.add(arith.Exactly(q[o*n+i]), arith.Of(x.lo[o], x.hi[o]))
 		}
-		list[i] = arith.Of(lo.Lo(), hi.Hi())
+		list[i] = of.value()
 	}
 	return list
 }
