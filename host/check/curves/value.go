@@ -23,7 +23,7 @@ func plain(down, up func(t float64) float64) curve {
 // curves has the activations that net.Activation.Kinked does not describe. A kind that is
 // in neither is unknown here, and supported says so.
 var curves = map[net.Kind]curve{
-	net.Sigmoid: plain(SigmoidDown, SigmoidUp),
+	net.Sigmoid:  plain(SigmoidDown, SigmoidUp),
 	net.Tanh:     plain(tanhDown, tanhUp),
 	net.Softplus: plain(softplusDown, softplusUp),
 	net.ELU:      {eluDown, eluUp},

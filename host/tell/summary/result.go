@@ -118,7 +118,7 @@ type Decisions struct {
 	// class is taken everywhere, Abstained those where none is taken anywhere.
 	Actions int `json:"by_costs,omitempty"`
 	// Probit are those of which the predictive is the probit approximation.
-	Probit  int  `json:"by_probit,omitempty"`
+	Probit    int  `json:"by_probit,omitempty"`
 	NoOther   *int `json:"no_other,omitempty"`
 	Taken     *int `json:"class_taken,omitempty"`
 	Abstained *int `json:"abstained,omitempty"`
