@@ -43,6 +43,11 @@ func byNoise(ctx context.Context, q *question) (chance, error) {
 	case len(q.Proof.Tau) == 0 || slices.Max(q.Proof.Tau) != q.Tau:
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another", q.Tau)
 	}
+	if q.Proof.Lines != nil {
+		if n, err = n.withLines(q.Proof.Lines, q.Cells); err != nil {
+			return chance{}, err
+		}
+	}
 	fail, err := n.failUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, q.enough)
 	return complement(fail), err
 }

@@ -35,7 +35,7 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 	case tau != 0:
 		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", tau)
 	}
-	return sums.SafeUp(ctx, q.post, &q.task.S, at)
+	return sums.SafeUp(ctx, q.post, &q.task.S, at, q.claimedUpper)
 }
 
 // byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the

@@ -86,7 +86,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "neuronsum" {
 			s.upper++
-			safe, err := sums.SafeUp(t.Context(), post, &r.Task.S, witnessOf(t, r.Task, u.Witness))
+			safe, err := sums.SafeUp(t.Context(), post, &r.Task.S, witnessOf(t, r.Task, u.Witness), atMost(r.Upper()))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}

@@ -100,6 +100,9 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 	if taus, err = tausOf(taus, len(cells)); err != nil {
 		return 1, err
 	}
+	if n.linear != nil && n.linear.lines != nil && len(n.linear.lines) != len(cells) {
+		return 1, fmt.Errorf("proof: lines are of %d cells, there are %d", len(n.linear.lines), len(cells))
+	}
 	ball := task.Ball
 	if len(cells) > 1 {
 		ball = nil // parts of the box around it are bounded as boxes
@@ -110,7 +113,10 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 			if ctx.Err() != nil {
 				return 1, ctx.Err()
 			}
-			f := n.cellFailUp(cell, ball, taus[c], try, &task.S)
+			f := n.numberedFailUp(c, cell, ball, taus[c], try, &task.S)
+			if ball != nil { // of which certify bounds the box, too
+				f = min(f, n.cellFailUp(cell, nil, taus[c], try, &task.S))
+			}
 			if try == 0 || f < fails[c] {
 				fails[c] = f
 			}
@@ -120,6 +126,21 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 		}
 	}
 	return fail, nil
+}
+
+// numberedFailUp is cellFailUp of cell c of a proof.
+func (n *noisy) numberedFailUp(c int, cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
+	if n.linear == nil {
+		return n.cellFailUp(cell, ball, tau, try, s)
+	}
+	by := linesBelow
+	switch {
+	case n.linear.lines != nil:
+		by = linesListed(n.linear.lines[c])
+	case try%2 == 1: // older records say nothing of them
+		by = linesNarrow
+	}
+	return impliedUp(s, n.newLinearPass(cell, try, by).tails(s))
 }
 
 // totalUp is the sum of probabilities, rounded up, at most 1; 0 if all are. They are scaled so that nothing of

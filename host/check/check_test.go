@@ -38,15 +38,23 @@ func file(posterior, file string, m certify.Method, p bound.Precision) *certify.
 // written does a job and returns its lines.
 func written(t testing.TB, j *certify.Job) [][]byte {
 	t.Helper()
+	lines, err := linesOf(t, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func linesOf(t testing.TB, j *certify.Job) ([][]byte, error) {
 	j.Open = func(p bound.Precision) (*certify.Devices, error) {
 		return &certify.Devices{List: []bound.Device{fallback.New(p)}}, nil
 	}
 	var out bytes.Buffer
 	j.Stdout = &out
 	if _, err := j.Run(t.Context()); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
+	return bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n")), nil
 }
 
 // boxJobs are jobs of every kind with weight boxes.

@@ -89,7 +89,7 @@ func (c *common) sds(k int, weight, bias []float64) (w, b []float64) {
 		if still {
 			return 0
 		}
-		return arith.SqrtUp(arith.Up(s.Hi() + topTiny))
+		return arith.SqrtUp(s.Hi())
 	}
 	for o := range out {
 		for j := range in {
@@ -164,7 +164,7 @@ func (g *gone) meet(k int, lo, hi []float64, box fedBox) {
 			g.h = append(g.h, box.h[j])
 		}
 		if j < n-1 && box.h[j] != 0 {
-			g.own.Add(arith.SqrtUp(arith.Up(square.Hi()+topTiny)), box.h[j])
+			g.own.Add(arith.SqrtUp(atLeast0(square.Hi())), box.h[j])
 		}
 	}
 }
@@ -181,8 +181,8 @@ func (g *gone) noise() noise {
 		centre.Add(m.Size(), m.Size())
 	}
 	own := atLeast0(g.own.Hi())
-	root := arith.SumUp(arith.SqrtUp(atLeast0(centre.Hi())+topTiny), own)
-	v := min(arith.Up(atLeast0(all.Hi())+topTiny), arith.ProductUp(root, root), g.form(atLeast0(centre.Hi())+topTiny))
+	root := arith.SumUp(arith.SqrtUp(atLeast0(centre.Hi())), own)
+	v := min(atLeast0(all.Hi()), arith.ProductUp(root, root), g.form(atLeast0(centre.Hi())))
 	return noise{timesSqrt2OverPiUp(arith.Up(own * g.factor)), arith.Up(arith.Up(v*g.factor) * g.factor)}
 }
 

@@ -52,11 +52,34 @@ func newCovaried(l *posterior.Layer, c *posterior.Covariance, most int, at *plac
 		row.CHi = row.CLo
 		u := v.of(&row)
 		v.units = append(v.units, u)
+		moves := v.moves(o)
 		for j := range n {
-			v.sd[o*n+j] = u.marginal(j)
+			if moves[j] {
+				v.sd[o*n+j] = u.marginal(j)
+			}
 		}
 	}
 	return v
+}
+
+// moves says which entries of the row [W b] of output o are random: of others, that a file states with zeros, nothing
+// is to be paid for roundings, and a layer of these is certain.
+func (v *covaried) moves(o int) []bool {
+	c, n := v.covariance, v.in+1
+	moves, factors := make([]bool, n), make([]bool, n)
+	if c.Full() {
+		for j := range n {
+			moves[j] = anyNot0(c.Factor[(o*n+j)*c.Rank : (o*n+j+1)*c.Rank])
+		}
+		return moves
+	}
+	for e, sd := range c.Sd {
+		factors[e%n] = factors[e%n] || sd != 0 && c.QG[o*v.out+e/n] != 0
+	}
+	for e, q := range c.QA {
+		moves[e/n] = moves[e/n] || q != 0 && factors[e%n]
+	}
+	return moves
 }
 
 // of is the covariance of a row, without anything where numbers are out of range.

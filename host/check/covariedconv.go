@@ -205,7 +205,7 @@ func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves b
 			y := float64(c.g[e] * sd)
 			square += float64(x * x)
 			dot += float64(float64(of[e]*sd) * y)
-			err += float64(float64(more*sd)*math.Abs(y)) + float64(float64(c.wrong[e]*sd)*x) + float64(loose(len(of))*float64(x*math.Abs(y)))
+			err += float64(float64(more*sd)*math.Abs(y)) + float64(float64(c.wrong[e]*sd)*x) + float64(loose(len(of))*float64(x*math.Abs(y))) + float64(4*x*arith.Eta)
 		}
 		sd := arith.SqrtUp(arith.Up(float64(square*c.grow) + topTiny))
 		mean += float64(sd * in.radius[q])

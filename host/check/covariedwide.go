@@ -85,7 +85,7 @@ func (r *wideRow) offBy(off []float64) {
 			s.Add(v, wrong[k].Hi())
 		}
 		if r.more[j] = max(0, s.Hi()); r.more[j] > 0 {
-			r.more[j] = arith.Up(r.more[j] + topTiny)
+			r.more[j] = arith.Up(r.more[j])
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (r *wideRow) varianceUp(box fedBox) float64 {
 			first.Add(arith.SumUp(math.Abs(at.k[j]), at.off[j]), h)
 		}
 	}
-	return formOf(at.centre, arith.Up(max(0, first.Hi())+topTiny), at.second)
+	return formOf(at.centre, max(0, first.Hi()), at.second)
 }
 
 // formAt is the form of a row over a box: c'Kc, Kc, which is within off of k, and the largest value of the form of
@@ -130,7 +130,7 @@ func (r *wideRow) at(box fedBox) formAt {
 			continue
 		}
 		moves = moves || h > 0
-		far.Add(arith.Up(h+topTiny), arith.Up(h+topTiny))
+		far.Add(h, h)
 		for k, q := range r.b[j*r.m : (j+1)*r.m] {
 			if x != 0 {
 				u[k] = u[k].With(q, x)
@@ -164,7 +164,7 @@ func (r *wideRow) at(box fedBox) formAt {
 			s += float64(q * p[k])
 			e += float64(math.Abs(q) * off[k])
 		}
-		at.k[j], at.off[j] = s, arith.SumUp(arith.Up(e*(1+loose(r.m))), arith.Up(r.more[j]*math.Abs(box.c[j])))
+		at.k[j], at.off[j] = s, arith.SumUp(arith.Up(e*(1+loose(r.m))+float64(2*r.m)*arith.Eta), arith.Up(r.more[j]*math.Abs(box.c[j])))
 		more.Add(arith.Up(r.more[j]*h), h)
 		row.Add(r.sd[j], h)
 	}

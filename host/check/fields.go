@@ -28,7 +28,7 @@ func (r *record) sizes() error {
 		n, most int
 	}{
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
-		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree},
+		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree}, {"proof: lines", len(r.Proof.Lines), mostTree},
 		{"proof: cuts", len(r.Proof.Cuts), mostTree}, {"proof: boxes", len(r.Proof.Boxes), mostBoxes},
 		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses}, {"proof: large", len(r.Proof.Large), sums.MostPoints},
 	} {
@@ -98,6 +98,7 @@ func (r *record) consistentProof() error {
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
 		{"chains", p.Chains != nil, false}, // this program does not know them
 		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases" || r.Method == "chernoff")},
+		{"lines", p.Lines != nil, lower && r.Method == "clbp" && r.Predictive != ""},
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
 		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},

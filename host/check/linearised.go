@@ -1,6 +1,8 @@
 package check
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,6 +23,44 @@ type linear struct {
 	own         []*covaried
 	joint       *common
 	independent bool
+	// lines are, for each cell, the hidden neurons of which the line above is taken; nil if that is not known.
+	lines [][]int
+}
+
+// withLines is n with the lines of a proof of so many cells.
+func (n *noisy) withLines(lines [][]int, cells int) (*noisy, error) {
+	if n.linear == nil {
+		return nil, errors.New("proof: lines are of networks that are linearised below the last layer")
+	}
+	hidden, some := 0, false
+	for _, l := range n.mean[:len(n.mean)-1] {
+		hidden += l.out
+	}
+	for _, list := range lines {
+		last := -1
+		for _, at := range list {
+			if at <= last || at >= hidden {
+				return nil, fmt.Errorf("proof: lines of neuron %d behind %d, of %d", at, last, hidden)
+			}
+			last, some = at, true
+		}
+	}
+	if !some || len(lines) != cells {
+		return nil, fmt.Errorf("proof: lines of %d cells, of %d, or of no neuron", len(lines), cells)
+	}
+	linear, with := *n.linear, *n
+	linear.lines, with.linear = lines, &linear
+	return &with, nil
+}
+
+// chooseLine says of hidden neuron number at, counted over the layers, whether the line above is taken, given what
+// half-widths both leave. Any choice is sound.
+type chooseLine func(at int, below, above float64) bool
+
+func linesBelow(int, float64, float64) bool        { return false }
+func linesNarrow(_ int, below, above float64) bool { return above < below*(1-0x1p-20) }
+func linesListed(list []int) chooseLine {
+	return func(at int, _, _ float64) bool { _, is := slices.BinarySearch(list, at); return is }
 }
 
 func newLinear(about *posterior.Posterior) *linear {
@@ -47,7 +87,7 @@ type linearPass struct {
 	single map[[2]int]noise // of single outputs: the mean of sup_z |D_i z~|, and the largest variance
 }
 
-func (n *noisy) newLinearPass(cell property.Box, try uint64) *linearPass {
+func (n *noisy) newLinearPass(cell property.Box, try uint64, above chooseLine) *linearPass {
 	mean := n.ofMeans(try)
 	l := &linearPass{linear: n.linear, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: reachOf(cell).radius, single: map[[2]int]noise{}}
 	for k := range cell.Lo {
@@ -55,6 +95,7 @@ func (n *noisy) newLinearPass(cell property.Box, try uint64) *linearPass {
 	}
 	l.fed = append(l.fed, chosen{at: l.centre, half: make([]float64, len(l.centre)), reach: l.radius})
 	var below []slopes
+	before := 0
 	for k := range len(n.mean) - 1 {
 		l.pass.hiddenLayer(k)
 		list := l.pass.slopesInto(k+1, l.centre)
@@ -62,8 +103,8 @@ func (n *noisy) newLinearPass(cell property.Box, try uint64) *linearPass {
 		c, on := chosen{make([]float64, m), make([]float64, m), make([]float64, m), make([][]float64, m)}, make([]arith.Interval, m)
 		for j := range list {
 			c.take(j, &list[j], l.radius, true)
-			half := c.half[j] // the lower line, unless the upper one leaves less room
-			if c.take(j, &list[j], l.radius, false); !(c.half[j] < half*(1-0x1p-20)) {
+			half := c.half[j]
+			if c.take(j, &list[j], l.radius, false); !above(before+j, half, c.half[j]) {
 				c.take(j, &list[j], l.radius, true)
 			}
 			switch {
@@ -73,7 +114,7 @@ func (n *noisy) newLinearPass(cell property.Box, try uint64) *linearPass {
 				on[j] = arith.Of(0, 1)
 			}
 		}
-		below = list
+		below, before = list, before+m
 		l.fed, l.on = append(l.fed, c), append(l.on, on)
 	}
 	return l
@@ -336,7 +377,7 @@ func diagonalRow(l *posterior.Layer, row span) *wideRow {
 		}
 		more := 0.0
 		if random {
-			more = arith.Up(max(0, s.Hi()) + topTiny)
+			more = max(0, s.Hi())
 		}
 		r.more, r.sd = append(r.more, more), append(r.sd, arith.SqrtUp(more))
 	}

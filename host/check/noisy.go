@@ -79,9 +79,11 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			weight, bias := l.Weight.SdHi, l.Bias.SdHi
 			if all := post.Covariances(); all != nil {
 				weight, bias = make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
-				if all[k] != nil && (anyNot0(all[k].Factor) || anyNot0(all[k].Sd)) { // else the layer is certain
-					d.covaried = newCovaried(l, all[k], mostFormedInputs, n.mean[k].at)
-					weight, bias = d.covaried.weights()
+				if all[k] != nil {
+					v := newCovaried(l, all[k], mostFormedInputs, n.mean[k].at)
+					if weight, bias = v.weights(); anyAbove0(weight) || anyAbove0(bias) { // else the layer is certain
+						d.covaried = v
+					}
 				}
 			}
 			both, bothBias := weight, bias // with what all layers have in common
@@ -116,7 +118,7 @@ func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
 		sd := make([]float64, len(list))
 		for e, v := range list {
 			if v > 0 {
-				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v)/2 + topTiny))
+				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v) / 2))
 			}
 		}
 		return sd
@@ -141,7 +143,7 @@ func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, 
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
 	if n.linear != nil {
-		return impliedUp(s, n.newLinearPass(cell, try).tails(s))
+		return impliedUp(s, n.newLinearPass(cell, try, linesNarrow).tails(s))
 	}
 	least := 1.0
 	if n.covaries {
@@ -162,7 +164,11 @@ func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *pro
 		return n.newMaskPass(cell, tau, try).holdsUp(negated)
 	}
 	if n.linear != nil {
-		return refutedUp(negated, n.newLinearPass(cell, try).tails(negated))
+		tails, at := n.newLinearPass(cell, try, linesNarrow).tails(negated), n.newPointLaw(cell)
+		for r := range tails {
+			tails[r] = min(tails[r], at.tailUp(&negated.Rows[r]))
+		}
+		return refutedUp(negated, tails)
 	}
 	least := 1.0
 	if n.top != nil {

@@ -10,10 +10,12 @@ import (
 	"psafe/host/read/property"
 )
 
-// topMost bounds what is taken, so that products neither overflow nor lose more than topTiny.
+// topMost bounds what is taken, so that products of three numbers do not overflow, and what sums of them in ordinary
+// float64 lose where they underflow, Eta/2 of each times one of them, is below topTiny. Sums in arith.Sum know what they
+// lose. It is far below what certify adds (covary.Tiny), so that laws of any size are told from it.
 const (
 	topMost = 0x1p200
-	topTiny = 0x1p-400
+	topTiny = 0x1p-800
 )
 
 // mostRowNumbers is how many numbers of rows are kept: 256 MiB.
@@ -187,6 +189,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 	in := len(radius)
 	mean, sd = make([]float64, in), make([]float64, in)
 	means, size, square, extra := make([]arith.Interval, in), make([]float64, in), make([]float64, in), make([]float64, in)
+	steep := make([]float64, in) // sums of |slope|: what underflows is Eta for each of the sum's terms, twice
 	column, u := make([]float64, in), loose(2*len(live))
 	for _, i := range live {
 		clear(column)
@@ -202,6 +205,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 			square[x] += float64(column[x] * a)
 			size[x] += float64(spread * math.Abs(a))
 			extra[x] += float64(float64(r.delta[i]*a) * a)
+			steep[x] += math.Abs(a)
 			if a != 0 {
 				means[x] = means[x].Plus(r.mean[i].Times(arith.Exactly(a)))
 			}
@@ -209,7 +213,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 	}
 	for x := range mean {
 		mean[x] = means[x].Size()
-		err := float64(u*size[x])*size[x] + extra[x]
+		err := float64(u*size[x])*size[x] + extra[x] + float64(4*float64(len(live))*arith.Eta)*(1+steep[x])
 		sd[x] = arith.SqrtUp(arith.Up(max(0, square[x]) + arith.Up(err*(1+4*u)+topTiny)))
 	}
 	return mean, sd

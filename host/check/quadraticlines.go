@@ -41,17 +41,18 @@ func (r *topRow) linesUp(c *chosen, radius []float64) float64 {
 	t, image, columns := make([]float64, n), make([]float64, n), 0
 	add := func() {
 		clear(image)
-		most, norm := 0.0, 0.0
+		most, norm, moves := 0.0, 0.0, false
 		for b, x := range t {
-			if x == 0 {
+			if x == 0 || long[b] == 0 {
 				continue
 			}
+			moves = true
 			for a, v := range root[b] {
 				image[a] += float64(v * x)
 			}
 			most += float64(long[b] * math.Abs(x))
 		}
-		if most == 0 {
+		if !moves {
 			return
 		}
 		for _, x := range image {
@@ -60,7 +61,7 @@ func (r *topRow) linesUp(c *chosen, radius []float64) float64 {
 		w := max(math.Sqrt(norm), math.Ldexp(most, -30), topTiny)
 		for a, x := range image {
 			for b := range a + 1 {
-				gram[a*n+b] += float64(float64(x*image[b]) / w)
+				gram[a*n+b] += float64(float64(x/w) * image[b]) // w is above each |x|, nearly: nothing underflows that counts
 			}
 		}
 		columns++
@@ -112,6 +113,9 @@ func (r *topRow) rootOf(at []int) [][]float64 {
 		}
 		m[a*n+a] = -arith.SumUp(r.k[i*r.n+i], r.delta[i])
 		trace += math.Abs(m[a*n+a])
+	}
+	if !(trace <= 0x1p500) { // what underflows before it is multiplied by the root is below topTiny
+		return nil
 	}
 	charge := arith.Up(float64(n+16) * 0x1p-52 * float64(n+2) * trace)
 	for share := -40; share <= -12; share += 4 {

@@ -129,8 +129,10 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"version":`, `"Device":"x","version":`, `"Device": a field that this program does not know`},
 		{good, `"version":`, `"p_lower":0.1,"version":`, `"p_lower": it is there twice`},
 		{good, `"device":"cpu"`, `"device":7`, ""},
-		{good, `"version":`, `"proof":{"boxes":[1]},"version":`, "proof: "},
-		{good, `"version":`, `"proof":{"cells":[-1]},"version":`, "proof: "},
+		{good, `("run":"\w+")`, `$1,"proof":{"boxes":[1]}`, "proof: "},
+		{good, `("run":"\w+")`, `$1,"proof":{"cells":[-1]}`, "proof: "},
+		{good, `("task":\d+),("tasks":\d+)`, `$2,$1`, `"task": it is behind "tasks"`},
+		{good, `("index":\d+),("label":\d+)`, `$2,$1`, `"index": it is behind "label"`},
 		{good, `"version":`, `"proof":{"boxes":[1],"boxes":[2]},"version":`, `"boxes": it is there twice`},
 		{good, `"version":`, `"proof":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"version":`, "lists within lists"},
 		{sampled, `"boxes":\[\d+`, `"boxes":[-1`, "proof: box -1"},
@@ -260,7 +262,7 @@ func TestForgedFields(t *testing.T) {
 		{clbp, `"log10_p_lower":-[^,]*`, `"log10_p_lower":-1000`, "log10_p_lower: "},
 		{clbp, `"eps":`, `"eps_sha256":null,"eps":`, "eps_sha256: it is null"},
 		{clbp, `"seed":0,`, ``, "seed: it is missing"},
-		{changed(t, changed(t, boxed, `"rule":"one box"`, `"rule":"disjoint"`), `--method lbp`, `--method lbp --splits 100000`), `"task":0`, `"task":0,"proof":{"cuts":[` + strings.Repeat("[0,300,-0.07],[],", 100000) + `[]]}`, "proof: cuts: "},
+		{changed(t, changed(t, boxed, `"rule":"one box"`, `"rule":"disjoint"`), `--method lbp`, `--method lbp --splits 100000`), `("run":"\w+")`, `$1,"proof":{"cuts":[` + strings.Repeat("[0,300,-0.07],[],", 100000) + `[]]}`, "proof: cuts: "},
 	} {
 		v, err := c.Check(t.Context(), changed(t, k.line, k.from, k.with), false)
 		if err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), k.want) {

@@ -78,7 +78,7 @@ func withGrid(t *testing.T, line []byte, cells int, pLower float64, proof string
 	if bytes.Contains(line, []byte(`"proof":`)) {
 		return changed(t, line, `"proof":\{[^}]*\}`, `"proof":{`+proof+`}`)
 	}
-	return changed(t, line, `,"id":`, `,"proof":{`+proof+`},"id":`)
+	return changed(t, line, `("run":"\w+")`, `$1,"proof":{`+proof+`}`)
 }
 
 // TestCheckGrids: records that say a grid and mixtures pass if they claim a little less than is

@@ -26,8 +26,9 @@ type Decisions struct {
 	Safe, Unsafe, Vote int
 	// Actions count those by costs, Rejecting those with a threshold, and of the latter NoOther those where
 	// no other class than that of the label has as much anywhere, Taken those where that class is taken
-	// everywhere: elsewhere the safe decision may be to abstain.
-	Actions, Rejecting, NoOther, Taken int
+	// everywhere, Abstained those where none is taken anywhere, and NotTaken those where that class surely is not
+	// taken everywhere.
+	Actions, Rejecting, NoOther, Taken, Abstained, NotTaken int
 	// Probit counts those by the probit rule, which is no average over the posterior.
 	Probit int
 	lower  Sum
@@ -103,13 +104,7 @@ func (d *Decisions) Add(r *Record) {
 		d.Probit++
 	}
 	if threshold, err := property.NewExact(r.rule()["--reject"]); err == nil {
-		d.Rejecting++
-		if new(big.Rat).SetFloat64(float64(r.Decision.RivalUpper)).Cmp(threshold.Rat()) < 0 {
-			d.NoOther++
-		}
-		if of := r.Decision; of.Verdict == DecisionSafe && of.Action != nil && r.Label != nil && *of.Action == *r.Label {
-			d.Taken++
-		}
+		d.reject(r, threshold)
 	}
 	switch r.Decision.Verdict {
 	case DecisionSafe:
@@ -122,6 +117,31 @@ func (d *Decisions) Add(r *Record) {
 	}
 	d.lower.Add(float64(r.Decision.Lower))
 	d.about(r)
+}
+
+// reject takes in a record with a threshold: an action is a class, or, as the last one, to abstain. If that is taken
+// everywhere that is not the label's class, and no other class anywhere, it is to abstain.
+func (d *Decisions) reject(r *Record, threshold property.Exact) {
+	d.Rejecting++
+	noOther := new(big.Rat).SetFloat64(float64(r.Decision.RivalUpper)).Cmp(threshold.Rat()) < 0
+	if noOther {
+		d.NoOther++
+	}
+	of := r.Decision
+	if of.Action == nil || r.Label == nil {
+		return
+	}
+	switch own := *of.Action == *r.Label; {
+	case own && of.Verdict == DecisionSafe:
+		d.Taken++
+	case own && of.Verdict == DecisionUnsafe:
+		d.NotTaken++
+	case of.Verdict == DecisionSafe:
+		d.NotTaken++
+		if noOther {
+			d.Abstained++
+		}
+	}
 }
 
 // about notes which input a record is about.
@@ -150,8 +170,12 @@ func (d *Decisions) DataSet() bool { return d.N > 0 && !d.mixed && !d.again }
 // Unknown counts the decisions that are not known.
 func (d *Decisions) Unknown() int { return d.N - d.Safe - d.Unsafe }
 
-// Robust bounds the share of the decisions whose class is that of the predictive everywhere on T.
+// Robust bounds the share of the decisions whose class is that of the predictive everywhere on T; with a threshold,
+// of those whose class is taken everywhere, and by other costs whose action is.
 func (d *Decisions) Robust() (Down, Up) {
+	if d.Rejecting > 0 {
+		return d.share(d.Taken), Up(-d.share(d.NotTaken - d.N))
+	}
 	return d.share(d.Safe), Up(-d.share(d.Unsafe - d.N))
 }
 
@@ -187,5 +211,5 @@ func (d *Decisions) noOther() string {
 	if d.Rejecting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the class itself is taken everywhere for %d of those that are safe, and no other class for %d of all", d.Taken, d.NoOther)
+	return fmt.Sprintf("; the class itself is taken everywhere for %d of those that are safe, and no other class for %d of all; for %d none is taken anywhere: abstained", d.Taken, d.NoOther, d.Abstained)
 }

@@ -29,8 +29,13 @@ func TestDecisions(t *testing.T) {
 	for action, upper := range []Up{0.2, 0.2, 0.95} {
 		rejecting.Add(&Record{Label: new(1), Flags: "--target decision --reject 0.9", Decision: &Decision{Verdict: claim.DecisionSafe, RivalUpper: upper, Action: new(action)}})
 	}
-	if got, want := rejecting.Words(), "; the class itself is taken everywhere for 1 of those that are safe, and no other class for 2 of all"; !strings.HasSuffix(got, want) {
+	if got, want := rejecting.Words(), "; the class itself is taken everywhere for 1 of those that are safe, and no other class for 2 of all; for 1 none is taken anywhere: abstained"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
+	}
+	// To abstain is no class, and so no robust accuracy: of four that are safe, one is of another class or abstains.
+	rejecting.Add(&Record{Label: new(1), Flags: "--target decision --reject 0.9", Decision: &Decision{Verdict: claim.DecisionUnknown, RivalUpper: 1, Action: new(1)}})
+	if lower, upper := rejecting.Robust(); lower != 0.25 || upper != 0.5 || rejecting.Safe != 3 {
+		t.Errorf("robust %v..%v of %+v", lower, upper, rejecting)
 	}
 	// Shares are those of a data set as long as no input comes again, and no other radius.
 	for _, c := range []struct {

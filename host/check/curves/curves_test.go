@@ -88,3 +88,33 @@ func bigAtanh2(z *big.Float) *big.Float {
 
 // exactly is x as a rational number.
 func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// TestValuesNextToNothing: values that are next to nothing are known relative to themselves.
+func TestValuesNextToNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 35))
+	for range 500 {
+		for _, act := range activations {
+			x := -150 * rng.Float64()
+			switch act.Kind {
+			case net.Tanh, net.ELU:
+				x = math.Copysign(math.Exp(-60*rng.Float64()), -1)
+				if act.Kind == net.Tanh && rng.IntN(2) == 0 {
+					x = -x
+				}
+			case net.Sigmoid, net.Softplus:
+			default:
+				continue
+			}
+			lo, hi, v := ValueDown(act, x), ValueUp(act, x), exactValue(act, x)
+			f, _ := v.Float64()
+			if big.NewFloat(lo).Cmp(v) > 0 || big.NewFloat(hi).Cmp(v) < 0 || hi-lo > 0x1p-24*math.Abs(f) {
+				t.Fatalf("%v(%v) = %v in [%v, %v]", act, x, v, lo, hi)
+			}
+		}
+	}
+	for _, x := range []float64{-800, -1e300, -arith.Inf} {
+		if hi := ValueUp(net.Activation{Kind: net.Sigmoid}, x); !(hi > 0 && hi < 1e-300) {
+			t.Errorf("sigmoid(%v) is at most %v", x, hi)
+		}
+	}
+}

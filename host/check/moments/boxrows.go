@@ -130,7 +130,7 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64) (*mov
 			return nil, err
 		}
 	}
-	m.failUp = arith.Up(m.failUp + arith.Up(float64(statements)*arith.Up(tau*statedShare)))
+	m.failUp = arith.SumUp(m.failUp, arith.ProductUp(float64(statements), arith.ProductUp(tau, statedShare)))
 	for k, list := range m.reach {
 		for i, reach := range list {
 			if !(reach <= math.MaxFloat64) {
@@ -208,7 +208,7 @@ func (m *moving) sides(tau float64) {
 				side, fails = 1, on
 			}
 		}
-		m.onto, m.failUp = append(m.onto, side), arith.Up(m.failUp+fails)
+		m.onto, m.failUp = append(m.onto, side), arith.SumUp(m.failUp, fails)
 	}
 }
 

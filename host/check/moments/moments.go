@@ -106,7 +106,7 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows 
 		for k := range len(c.layers) - 1 {
 			reach = reachOf(&c.layers[k], reach)
 		}
-		a.reach, a.failUp = reach, float64(4*weights)*arith.Eta
+		a.reach, a.failUp = reach, float64(weights)*arith.Eta
 	}
 	a.neurons = append(a.neurons, neurons(&c.layers[0], point))
 	for k := 1; k < len(c.layers)-1; k++ {
@@ -119,7 +119,7 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows 
 			return nil, err
 		}
 		a.neurons = append(a.neurons, list)
-		a.failUp = arith.Up(a.failUp + arith.Up(float64(statements*len(list))*tau))
+		a.failUp = arith.SumUp(a.failUp, arith.ProductUp(float64(statements*len(list)), tau))
 	}
 	return a, nil
 }

@@ -67,14 +67,17 @@ func (a *around) tailUp(row *property.Row, by *Row) float64 {
 	}
 	sum := 0.0
 	for _, of := range by.parts(max(0, least.Lo())) {
-		sum = arith.Up(sum + chanceUp(a.tailLogUp(row, &of)))
+		sum = arith.SumUp(sum, chanceUp(a.tailLogUp(row, &of)))
 	}
 	return min(1, sum)
 }
 
 // chanceUp is at least e^y for y <= 0 as expUp, but not above 2^-1000 where e^y is much less: certify claims such chances.
 func chanceUp(y float64) float64 {
-	if y < -700 {
+	switch {
+	case y < -746: // e^-746 < 2^-1076
+		return arith.Eta
+	case y < -700:
 		root := expUp(y / 2)
 		return arith.Up(root * root)
 	}

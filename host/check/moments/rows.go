@@ -29,7 +29,7 @@ func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, 
 	for _, all := range s.Any {
 		sum := a.failUp
 		for _, r := range all {
-			sum = arith.Up(sum + tails[r])
+			sum = arith.SumUp(sum, tails[r])
 		}
 		least = min(least, sum)
 	}
@@ -55,7 +55,7 @@ func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, 
 		for _, r := range all {
 			least = min(least, tails[r])
 		}
-		sum = arith.Up(sum + least)
+		sum = arith.SumUp(sum, least)
 	}
 	return min(1, sum), nil
 }

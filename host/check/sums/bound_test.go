@@ -60,7 +60,7 @@ func TestSumsQuadrature(t *testing.T) {
 		if err != nil || fail < want*(1-1e-4)-1e-9 || fail > want*1.15+1e-4 {
 			t.Errorf("%d %v %d neurons: fails %v, integral %v, %v", seed, act, hidden, fail, want, err)
 		}
-		safe, err := SafeUp(t.Context(), post, &onePoint(x).S, property.Box{Lo: x, Hi: x})
+		safe, err := SafeUp(t.Context(), post, &onePoint(x).S, property.Box{Lo: x, Hi: x}, anyFail)
 		if err != nil || safe < (1-want)*(1-1e-4)-1e-9 || safe > (1-want)*1.15+1e-4 {
 			t.Errorf("%d %v %d neurons: safe %v, integral %v, %v", seed, act, hidden, safe, 1-want, err)
 		}
@@ -126,7 +126,7 @@ func TestSumsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		safe, err := SafeUp(t.Context(), post, &task.S, at)
+		safe, err := SafeUp(t.Context(), post, &task.S, at, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestSumsForged(t *testing.T) {
 		"nothing": {}, "NaN": {Lo: []float64{0, math.NaN()}, Hi: []float64{0, math.NaN()}}, "infinite": {Lo: []float64{0, -arith.Inf}, Hi: []float64{0, 0}},
 		"short": {Lo: []float64{0}, Hi: []float64{0}}, "empty": {Lo: []float64{0, 1}, Hi: []float64{0, 0}},
 	} {
-		if safe, _ := SafeUp(t.Context(), post, &task.S, b); safe != 1 {
+		if safe, _ := SafeUp(t.Context(), post, &task.S, b, anyFail); safe != 1 {
 			t.Errorf("%s: p_upper %v", what, safe)
 		}
 		forged := *task

@@ -133,14 +133,14 @@ func TestSumsAlternatives(t *testing.T) {
 	task := onePoint([]float64{0})
 	task.S = property.Safe{Any: [][]int{{0}, {1}}, Rows: []property.Row{
 		{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}, {CLo: []float64{-1}, CHi: []float64{-1}, D: -1, DHi: -1}}}
-	safe, err := SafeUp(t.Context(), post, &task.S, task.T[0])
+	safe, err := SafeUp(t.Context(), post, &task.S, task.T[0], anyFail)
 	if want := 2 * normalApprox(-1); err != nil || math.Abs(safe-want) > 1e-12 {
 		t.Errorf("|N(0,1)| >= 1 holds with %v, want %v, %v", safe, want, err)
 	}
 	// One offset is known up to an interval: the least counts, and the greatest if negated.
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{0}, D: -1, DHi: 1}}}
 	fail, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
-	safe, err2 := SafeUp(t.Context(), post, &task.S, task.T[0])
+	safe, err2 := SafeUp(t.Context(), post, &task.S, task.T[0], anyFail)
 	if fail != 1 || safe != 1 || err != nil || err2 != nil {
 		t.Errorf("an offset from -1 to 1: fails %v, holds %v", fail, safe)
 	}

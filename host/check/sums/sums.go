@@ -87,12 +87,28 @@ func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box
 }
 
 // SafeUp is an upper bound, at most 1, of Prob(f(x) in S) for every single x of the box
-// witness, hence of P_safe if one of them is in T; of no box it is 1.
-func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe, witness property.Box) (float64, error) {
+// witness, hence of P_safe if one of them is in T; of no box it is 1. Where it is not enough, sums are taken more
+// finely, and then all rows are tried, as in FailUp.
+func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe, witness property.Box, enough func(safe float64) bool) (float64, error) {
 	n, err := New(post)
 	if err != nil || witness.Lo == nil {
 		return 1, err
 	}
+	least := 1.0
+	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}, {n.fineNotPositiveUp, true}} {
+		up, err := n.safeUp(ctx, safe, witness, w)
+		if err != nil {
+			return 1, err
+		}
+		if least = min(least, up); enough(least) {
+			break
+		}
+	}
+	return least, nil
+}
+
+// safeUp is SafeUp in one way.
+func (n *Network) safeUp(ctx context.Context, safe *property.Safe, witness property.Box, w way) (float64, error) {
 	total, about := 0.0, n.momentsApprox(witness)
 	if len(safe.Gates) > 0 {
 		negated := make([]property.Row, len(safe.Rows))
@@ -104,7 +120,7 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 			return 1, ctx.Err()
 		}
 		for _, r := range rows {
-			total = arith.SumUp(total, n.leastUp(ctx, witness, [][]property.Row{negated[r : r+1]}, n.notPositiveUp))
+			total = arith.SumUp(total, n.leastUp(ctx, witness, [][]property.Row{negated[r : r+1]}, w.notPositiveUp))
 		}
 		return min(1, total), ctx.Err()
 	}
@@ -118,7 +134,11 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 		for k := range rows {
 			plans = append(plans, rows[k:k+1])
 		}
-		total = arith.SumUp(total, n.leastUp(ctx, witness, about.plans(plans, rows), n.notPositiveUp))
+		likely := about.plans(plans, rows)
+		if w.all {
+			likely = plans
+		}
+		total = arith.SumUp(total, n.leastUp(ctx, witness, likely, w.notPositiveUp))
 	}
 	return min(1, total), ctx.Err()
 }

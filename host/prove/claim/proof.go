@@ -30,6 +30,9 @@ type Proof struct {
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`
+	// Lines are, of networks that are linearised, the hidden neurons of each leaf, counted over the layers, of which
+	// the line above was taken, and not the one below; nil if there is none.
+	Lines [][]int `json:"lines,omitempty"`
 	// Phases are, for each box of T, how the rows of S were proved for all networks whose noise is confined.
 	Phases []*phases.Proof `json:"phases,omitempty"`
 	// Leaves are, for each box of T, the trees of phases of the rows of S, the tails of whose leaves were

@@ -24,8 +24,9 @@ type cell struct {
 	// on all of the box.
 	fail float64
 	dual bool
-	// tau is the failure budget that gave it.
-	tau float64
+	// tau is the failure budget that gave it, above which lines (claim.Proof.Lines).
+	tau   float64
+	above []int
 	// parts are what the box was cut into, in coordinate axis.
 	parts []*cell
 	axis  int

@@ -93,10 +93,21 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 		}
 		r := claim.NewResult(&tasks[i], "clbp")
 		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(parts), slices.Max(taus)
-		r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
+		r.Proof.Cells, r.Proof.Tau, r.Proof.Lines = claim.UncutCells(trees), sameTau(taus), linesAbove(parts)
 		results[i] = r
 	}
 	return results, nil
+}
+
+// linesAbove are the lines above of each cell, nil if no cell has one.
+func linesAbove(cells []*cell) (lines [][]int) {
+	if !slices.ContainsFunc(cells, func(c *cell) bool { return len(c.above) > 0 }) {
+		return nil
+	}
+	for _, c := range cells {
+		lines = append(lines, append([]int{}, c.above...)) // never null
+	}
+	return lines
 }
 
 // looseShare is the share of tau of bounds that only pay for roundings (bound.Events).

@@ -85,8 +85,19 @@ func (m method) linearisedOn(on *bound.Model, part []*cell) ([]engine.Answer, er
 		for r := range tails {
 			tails[r] = law.TailUp(&c.task.S.Rows[r], r, known)
 		}
+		if c.dual { // at a witness
+			at := law.AtPoint(m.e.Posterior, c.box)
+			for r := range tails {
+				tails[r] = min(tails[r], at.TailUp(&c.task.S.Rows[r]))
+			}
+		}
 		fail := min(1, rowsUp(c, tails))
-		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() { c.take(fail, 0) }}
+		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() {
+			if c.above = nil; fail < c.fail && !slices.Equal(c.box.Lo, c.box.Hi) { // at a point all lines are alike
+				c.above = known.Above
+			}
+			c.take(fail, 0)
+		}}
 	})
 	for i := range answers {
 		if answers[i].Take == nil {

@@ -33,9 +33,8 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]A
 		c := &cell{task: decide.Negated(results[i].Task), box: w.Box, fail: 1, dual: true}
 		owner[c], shown[c] = results[i], w.Point
 		switch {
-		case !(w.MarginApprox > 0) || e.OnTop() != nil || e.Masked() != nil:
+		case !(w.MarginApprox > 0) || e.OnTop() != nil || e.Masked() != nil || e.Posterior.About() != nil:
 			cells = append(cells, c)
-		case e.Posterior.About() != nil: // of what is linearised no upper bound is known where the mean holds
 		case probes == nil:
 			probes = []*cell{c}
 		}

@@ -206,20 +206,22 @@ func (f *form) take(j int, below bool) bool {
 	return f.half[j] <= covary.Most && math.Abs(f.at[j]) <= covary.Most && f.reach[j] <= covary.Most && varies <= covary.Most
 }
 
-// narrow takes of each z_j the line that leaves it the least room, the lower one where both leave about as much;
-// nil where nothing is known of one.
-func (c *Cell) narrow() *form {
+// narrow takes of each z_j the line that leaves it the least room, the lower one where both leave about as much,
+// and says of which it took the upper one; nil where nothing is known of one.
+func (c *Cell) narrow() (f *form, above []int) {
 	n := len(c.lower)
-	f := &form{Cell: c, at: make([]float64, n), half: make([]float64, n), slope: make([][]float64, n), reach: make([]float64, n)}
+	f = &form{Cell: c, at: make([]float64, n), half: make([]float64, n), slope: make([][]float64, n), reach: make([]float64, n)}
 	for j := range n {
 		by := f.take(j, true)
 		half := f.half[j]
 		if !f.take(j, false) || !by {
-			return nil
+			return nil, nil
 		}
 		if !(f.half[j] < half*(1-0x1p-20)) {
 			f.take(j, true)
+			continue
 		}
+		above = append(above, j)
 	}
-	return f
+	return f, above
 }

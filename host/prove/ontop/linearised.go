@@ -39,6 +39,8 @@ type LinearisedCell struct {
 	on   [][]arith.Interval
 	rows []line
 	all  []float64
+	// Above are the hidden neurons, counted over all layers, whose line is the one above them.
+	Above []int
 	// units are what the noise of single outputs of layers does, once it has been asked for.
 	units map[[2]int]unitNoise
 }
@@ -56,15 +58,19 @@ func (l *Linearised) NewLinearisedCell(features []*bound.InputLines, rows *bound
 		centre[k] = property.Middle(box.Lo[k], box.Hi[k])
 	}
 	c.take(centre, make([]float64, len(centre)), in.radius)
-	below := in
+	below, before := in, 0
 	for k, f := range features {
 		n := l.layers[k].Outputs()
 		known := NewCell(f, i, n, box, p)
 		c.all = append(c.all, known.Numbers()...)
-		at := known.narrow()
+		at, above := known.narrow()
 		if at == nil {
 			return nil
 		}
+		for _, j := range above {
+			c.Above = append(c.Above, before+j)
+		}
+		before += n
 		c.take(at.at, at.half, at.reach)
 		c.lines.Slope = append(c.lines.Slope, at.slope)
 		on := make([]arith.Interval, n)

@@ -107,6 +107,7 @@ var Table = []Field{
 	{Name: "proof.centres", Type: "lists of lists of numbers", Class: Certificate, Doc: "with `grids`: for each box and axis the coordinate of each cell's point; without it the middle"},
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`: for each box and row null, or the point `at` and the number `above` by which large neurons are split off"},
 	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "the failure budget of a hidden bound, for each leaf of the cells (or one for all)"},
+	{Name: "proof.lines", Type: "lists of integers", Class: Certificate, Doc: "`--predictive linearised` on a region: for each leaf the hidden neurons, counted over the layers, described by the line above, not below"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases ([theory](theory.md#67-phases-in-a-record)): for each cell of T an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases by sums over leaves: for each cell an object with `open`, `rows` and `trees`"},
 	{Name: "proof.chernoff", Type: "objects", Class: Certificate, Doc: "chernoff ([theory](theory.md#79-moments-in-a-record)): for each box or cell the moments of its `rows`: `rate` and `slopes`, on boxes `budget` and `shares`, at points `squares` and `upto`; with three and more hidden layers `statements`"},

@@ -113,7 +113,7 @@ func decisionsOf(result *summary.Result) []string {
 		text := fmt.Sprintf("What the average of the networks decides by costs is a question of its own: for %s of %s records the action is proved to be taken everywhere, for %s another one somewhere.",
 			grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe))
 		if d.NoOther != nil {
-			text += fmt.Sprintf(" For %s the class of the label is taken everywhere, and for %s no other class anywhere.", grouped(*d.Taken), grouped(*d.NoOther))
+			text += fmt.Sprintf(" For %s the class of the label is taken everywhere, and for %s no other class anywhere; for %s none is taken anywhere: abstained.", grouped(*d.Taken), grouped(*d.NoOther), grouped(*d.Abstained))
 		}
 		return []string{text}
 	}

@@ -99,11 +99,14 @@ func (p *printer) facts() {
 			p.fact("", "the predictive of %d of them is the probit approximation, no average over the posterior", d.Probit)
 		}
 		if d.NoOther != nil {
-			p.fact("threshold", "the class of the label is taken everywhere for %d, and no other class anywhere for %d", *d.Taken, *d.NoOther)
+			p.fact("threshold", "the class of the label is taken everywhere for %d, and no other class anywhere for %d; for %d none is taken anywhere: abstained", *d.Taken, *d.NoOther, *d.Abstained)
 		}
 		is, of := "class is the predictive's", "if labels are true"
-		if d.Actions > 0 {
-			is, of = "action is taken", "with --action label, if labels are true"
+		switch {
+		case d.NoOther != nil:
+			is = "class of the label is taken"
+		case d.Actions > 0:
+			is, of = "action, which may be to abstain, is taken", "with --action label, if labels are true"
 		}
 		if d.Robust != nil {
 			p.fact("robust", "of all, the %s everywhere for %s..%s, and a majority votes for the class everywhere for %s or more; robust accuracy %s",

@@ -115,17 +115,19 @@ type Decisions struct {
 	Vote      int         `json:"vote"`
 	// Actions are decisions by costs, of which the verdicts are about actions; NoOther are those with a
 	// threshold where no other class than that of the label is taken anywhere, Taken those where that
-	// class is taken everywhere.
+	// class is taken everywhere, Abstained those where none is taken anywhere.
 	Actions int `json:"by_costs,omitempty"`
 	// Probit are those of which the predictive is the probit approximation.
-	Probit  int  `json:"by_probit,omitempty"`
-	NoOther *int `json:"no_other,omitempty"`
-	Taken   *int `json:"class_taken,omitempty"`
+	Probit    int  `json:"by_probit,omitempty"`
+	NoOther   *int `json:"no_other,omitempty"`
+	Taken     *int `json:"class_taken,omitempty"`
+	Abstained *int `json:"abstained,omitempty"`
 
 	*Robust
 }
 
-// Robust has bounds of the share of inputs whose class is the predictive's everywhere on T, and a lower
+// Robust has bounds of the share of inputs whose class is the predictive's everywhere on T (with a threshold is taken
+// everywhere, and by other costs whose action is), and a lower
 // bound of the share of those for which it has a majority of the networks everywhere. If classes are the
 // true labels, that is the robust accuracy on these inputs. It is there if records are about different
 // inputs of one file, with one posterior and radius, and groups have it if all are about the same inputs:
@@ -172,9 +174,9 @@ func (b *bounds) means() Means {
 		m.OutputMeans = new(b.outputs)
 	}
 	if d := &b.decisions; d.N > 0 {
-		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, d.Probit, nil, nil, nil}
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, d.Probit, nil, nil, nil, nil}
 		if d.Rejecting > 0 {
-			m.Decisions.NoOther, m.Decisions.Taken = new(d.NoOther), new(d.Taken)
+			m.Decisions.NoOther, m.Decisions.Taken, m.Decisions.Abstained = new(d.NoOther), new(d.Taken), new(d.Abstained)
 		}
 		if d.DataSet() {
 			lower, upper := d.Robust()

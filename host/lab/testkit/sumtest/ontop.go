@@ -115,7 +115,7 @@ func RandomJoint(rng *rand.Rand, act network.Activation, sd float64, sizes ...in
 	all := make([]*posterior.Covariance, len(layers))
 	certain := rng.IntN(3 * len(layers))
 	for k := range all {
-		if k == certain {
+		if k == certain && len(all) > 1 {
 			continue
 		}
 		all[k] = &posterior.Covariance{Rank: rank, Factor: make([]float64, sizes[k+1]*(sizes[k]+1)*rank)}
