@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// The law of a row of linearised networks at a point (docs/posteriors.md, section 8): normal, with the mean network's
+// The law of a row of linearised networks at a point (docs/theory.md, section 5.8): normal, with the mean network's
 // margin and the sum of the squares of what each independent normal number adds, both enclosed for all points of a
 // small box.
 

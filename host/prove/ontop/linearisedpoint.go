@@ -57,7 +57,7 @@ func (l *Linearised) AtPoint(post *posterior.Posterior, box property.Box) *AtPoi
 }
 
 // TailUp bounds the probability that the row is negative, or 0, at some one point of the box, of which nothing is
-// known but that it is in it: there the row is normal (docs/posteriors.md, section 8).
+// known but that it is in it: there the row is normal (docs/theory.md, section 5.8).
 func (p *AtPoint) TailUp(row *property.Row) float64 {
 	mean, variance := arith.Exactly(row.D), arith.Interval{}
 	a := make([]arith.Interval, len(row.CLo))
