@@ -208,8 +208,8 @@ func parseRecord(line []byte) (*record, error) {
 }
 
 // strictly decodes JSON text into v, a pointer to a struct: a field that v does not have, by
-// its exact name, that is not in its place among the others, or that is there twice, at any depth,
-// is an error, and so is anything behind the text.
+// its exact name, or that is there twice, at any depth, is an error, and so is anything
+// behind the text.
 func strictly(text []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if err := onceEach(dec, fieldNames(reflect.TypeOf(v).Elem()), 0); err != nil {
@@ -240,7 +240,7 @@ func fieldNames(t reflect.Type) []string {
 }
 
 // onceEach reads one value and refuses objects with a key twice; known, if not nil, are the
-// keys that there may be, in their order. All keys are words of lower case, since encoding/json would take
+// keys that there may be. All keys are words of lower case, since encoding/json would take
 // others for the same.
 func onceEach(dec *json.Decoder, known []string, depth int) error {
 	token, err := dec.Token()
@@ -254,7 +254,7 @@ func onceEach(dec *json.Decoder, known []string, depth int) error {
 	if !isOpen {
 		return nil
 	}
-	seen, last := map[string]bool{}, -1
+	seen := map[string]bool{}
 	for dec.More() {
 		if open == '{' {
 			key, err := dec.Token()
@@ -267,11 +267,6 @@ func onceEach(dec *json.Decoder, known []string, depth int) error {
 				return fmt.Errorf("%.40q: it is there twice", name)
 			case known != nil && !slices.Contains(known, name), strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
 				return fmt.Errorf("%.40q: a field that this program does not know", name)
-			}
-			if at := slices.Index(known, name); at < last {
-				return fmt.Errorf("%.40q: it is behind %q, which comes after it", name, known[last])
-			} else if known != nil {
-				last = at
 			}
 			seen[name] = true
 		}

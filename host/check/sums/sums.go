@@ -67,7 +67,7 @@ func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box
 	}
 	// Which alternatives are likely to fail least is told by moments. Where a certificate cannot be
 	// shown by those, its sums are taken more finely, and then all alternatives are tried.
-	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}} {
+	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}, {n.fineNotPositiveUp, true}} {
 		total = 0
 		for i, cell := range cells {
 			least[i] = min(least[i], n.cellFailUp(ctx, cell, safe, w))
