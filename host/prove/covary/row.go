@@ -165,12 +165,19 @@ func (r *Row) ofKronecker(cLo, cHi []float64, c *posterior.Covariance, ended End
 	}
 	n, out := r.N+1, len(cLo)
 	lo, hi := make([]float64, n), make([]float64, n)
+	mid, wide := make([]float64, out), make([]float64, out)
+	for o := range out {
+		of := arith.Of(cLo[o], cHi[o])
+		mid[o], wide[o] = of.Middle(), arith.Up(of.Radius()+float64(Unit(out)*of.Size()))
+	}
 	for i := range out {
+		if err := ended(); err != nil {
+			return false, err
+		}
 		u, off := 0.0, 0.0
 		for o := range out {
-			of := arith.Of(cLo[o], cHi[o])
-			u += float64(of.Middle() * c.QG[o*out+i])
-			off += float64(arith.Up(of.Radius()+float64(Unit(out)*of.Size())) * math.Abs(c.QG[o*out+i]))
+			u += float64(mid[o] * c.QG[o*out+i])
+			off += float64(wide[o] * math.Abs(c.QG[o*out+i]))
 		}
 		off = float64(off*Grow(out)) + Tiny
 		least, largest := max(0, math.Abs(u)-off), math.Abs(u)+off

@@ -84,6 +84,9 @@ func (t *Top) Row(row *property.Row) *Row {
 
 // newRow is Row; the error is that of Ended.
 func (t *Top) newRow(row *property.Row) (*Row, error) {
+	if err := t.Ended(); err != nil {
+		return nil, err
+	}
 	for _, list := range [][]float64{row.CLo, row.CHi, {row.D}, t.layer.Weight.Mean, t.layer.Bias.Mean} {
 		if !covary.InRange(list) {
 			return nil, nil
