@@ -41,6 +41,7 @@ func (e *Engine) Masked() *ontop.Masked {
 	if !e.maskedAsked {
 		e.maskedAsked = true
 		if masked, err := ontop.NewMasked(e.Posterior); err == nil {
+			masked.Ended = e.timing.over
 			e.masked = masked
 		}
 	}
