@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
-	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/slack"},
+	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/slack", "psafe/internal/fault"},
 	"psafe/host/prove/ontop": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
 		"psafe/host/read/property", "psafe/internal/fault",

@@ -33,7 +33,7 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}
 	records, err := job.Run(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	if _, ended := errors.AsType[*certify.Interrupted](err); ended && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return func() error {
 			_, err := fmt.Fprintln(stdout, verify.TimedOut)
 			return err

@@ -130,7 +130,7 @@ func TestCovariedConvAsCertify(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 96))
 	for i := range testscale.Cases(t, 1000) {
 		m, c, l, v := covariedConv(t, rng)
-		conv, err := covary.NewConv(l, m, c)
+		conv, err := covary.NewConv(l, m, c, func() error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

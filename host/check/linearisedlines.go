@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Which lines describe what feeds the layers of linearised networks (docs/posteriors.md, section 8): a choice, which
+// Which lines describe what feeds the layers of linearised networks (docs/theory.md, section 5.8): a choice, which
 // records name.
 
 // withLines is n with the lines of a proof of so many cells.

@@ -228,7 +228,7 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 			at, tasks, known = append(at, i), append(tasks, box), append(known, r.Lower())
 		}
 	}
-	if err := ctx.Err(); len(tasks) > 0 && e.Cut(ctx, err) {
+	if err := ctx.Err(); len(tasks) > 0 && e.Cut(err) {
 		return nil
 	}
 	ctx, end := e.Part(ctx, next.share)
@@ -238,6 +238,9 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 		n := engine.GroupSize(tasks, len(tasks))
 		cfg.known = known[:n]
 		results, err := next.certify(ctx, e, cfg, tasks[:n])
+		if e.Cut(err) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -113,14 +113,14 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 			leaves = append(slices.DeleteFunc(leaves, func(p *meanCell) bool { return p.parts != nil }), halves...)
 		}
 	}
-	if err != nil && !m.e.Cut(ctx, err) {
+	if err != nil && !m.e.Cut(err) {
 		return nil, err
 	}
 	r := m.hull(roots)
 	if err == nil && !claim.HoldsOn(&t.S, r.Lower, r.Upper) {
 		err = m.refute(ctx, t, leaves, r)
 	}
-	if err != nil && !m.e.Cut(ctx, err) {
+	if err != nil && !m.e.Cut(err) {
 		return nil, err
 	}
 	return r, nil

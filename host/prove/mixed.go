@@ -33,7 +33,7 @@ func withMixtures(certify groupMethod) groupMethod {
 		var mixed []property.Task
 		var chosen []*mixture.Mixture
 		mixtures, err := mixture.Choose(ctx, e, left)
-		if e.Cut(ctx, err) {
+		if e.Cut(err) {
 			return best, nil
 		}
 		if err != nil {
@@ -45,7 +45,7 @@ func withMixtures(certify groupMethod) groupMethod {
 				mixed, chosen = append(mixed, m.Task), append(chosen, m)
 			}
 		}
-		if err := ctx.Err(); len(mixed) == 0 || e.Cut(ctx, err) {
+		if err := ctx.Err(); len(mixed) == 0 || e.Cut(err) {
 			return best, nil
 		}
 		if cfg.known != nil {
@@ -55,6 +55,9 @@ func withMixtures(certify groupMethod) groupMethod {
 			}
 		}
 		results, err := certify(ctx, e, cfg, mixed)
+		if e.Cut(err) {
+			return best, nil
+		}
 		if err != nil {
 			return nil, err
 		}

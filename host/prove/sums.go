@@ -96,7 +96,7 @@ func bySums(ctx context.Context, e *engine.Engine, tasks []property.Task, bound 
 	for i := range tasks {
 		r := claim.NewResult(&tasks[i], "neuronsum")
 		r.Device, r.Precision = "host", "float64"
-		if err := bound(sums, &tasks[i], r); err != nil && !e.Cut(ctx, err) {
+		if err := bound(sums, &tasks[i], r); err != nil && !e.Cut(err) {
 			return nil, err
 		}
 		results[i] = r

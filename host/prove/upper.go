@@ -28,7 +28,7 @@ func uppers(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.
 	if err == nil && chernoff.Fits(e.Posterior) == nil {
 		err = chernoff.Uppers(ctx, e, at, results)
 	}
-	if e.Cut(ctx, err) {
+	if e.Cut(err) {
 		return nil
 	}
 	return err

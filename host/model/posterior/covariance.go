@@ -248,12 +248,27 @@ func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
 	}
 	for o := range out { // QG noise
 		for i := range out {
+			q, to := c.QG[o*out+i], turned[o*n:(o+1)*n]
 			for j, v := range noise[i*n : (i+1)*n] {
-				turned[o*n+j] += float64(c.QG[o*out+i] * v)
+				to[j] += float64(q * v)
 			}
 		}
 	}
-	for o := range out { // times QA'
+	o := 0
+	for ; o+4 <= out; o += 4 { // times QA', four at a time: each sum waits for itself
+		t0, t1, t2, t3 := turned[o*n:(o+1)*n], turned[(o+1)*n:(o+2)*n], turned[(o+2)*n:(o+3)*n], turned[(o+3)*n:(o+4)*n]
+		for j := range n {
+			var a0, a1, a2, a3 float64
+			for i, v := range c.QA[j*n : (j+1)*n] {
+				a0 += float64(t0[i] * v)
+				a1 += float64(t1[i] * v)
+				a2 += float64(t2[i] * v)
+				a3 += float64(t3[i] * v)
+			}
+			d[o*n+j], d[(o+1)*n+j], d[(o+2)*n+j], d[(o+3)*n+j] = a0, a1, a2, a3
+		}
+	}
+	for ; o < out; o++ {
 		for j := range n {
 			for i, v := range c.QA[j*n : (j+1)*n] {
 				d[o*n+j] += float64(turned[o*n+i] * v)
@@ -263,34 +278,55 @@ func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
 	return d
 }
 
-// sdApprox are the standard deviations of single entries.
-func (c *Covariance) sdApprox(in, out int) []float64 {
-	sd := make([]float64, out*(in+1))
-	n := in + 1
-	// Of kron first the sums over QG, [out x n].
-	turned := make([]float64, len(c.Sd))
-	for o := range out {
-		for i := range out {
-			for j := 0; j < n && !c.Full(); j++ {
-				x := c.QG[o*out+i] * c.Sd[i*n+j]
-				turned[o*n+j] += x * x
-			}
-		}
-	}
-	for e := range sd {
-		sum := 0.0
-		if c.Full() {
+// forever is no end of work: see MarginalsUp.
+func forever() error { return nil }
+
+// sdApprox are the standard deviations of single entries. The error is that of ended.
+func (c *Covariance) sdApprox(in, out int, ended func() error) ([]float64, error) {
+	sd, n := make([]float64, out*(in+1)), in+1
+	if c.Full() {
+		for e := range sd {
+			sum := 0.0
 			for _, v := range c.Factor[e*c.Rank : (e+1)*c.Rank] {
 				sum += v * v
 			}
-		} else {
-			for i, q := range c.QA[e%n*n : (e%n+1)*n] {
-				sum += q * q * turned[e/n*n+i]
+			sd[e] = math.Sqrt(sum)
+		}
+		return sd, nil
+	}
+	const rows = 4 // outputs that share what is read
+	turned := make([]float64, rows*n)
+	for first := 0; first < out; first += rows {
+		clear(turned) // the sums over QG
+		few := min(rows, out-first)
+		for r := range few {
+			for i := range out {
+				if err := ended(); err != nil {
+					return nil, err
+				}
+				q, to := c.QG[(first+r)*out+i], turned[r*n:(r+1)*n]
+				for j, v := range c.Sd[i*n : (i+1)*n] {
+					x := q * v
+					to[j] += x * x
+				}
 			}
 		}
-		sd[e] = math.Sqrt(sum)
+		for j := range n {
+			var a, b, d, e float64 // each waits for itself
+			t0, t1, t2, t3 := turned[:n], turned[n:2*n], turned[2*n:3*n], turned[3*n:]
+			for i, q := range c.QA[j*n : (j+1)*n] {
+				a += q * q * t0[i]
+				b += q * q * t1[i]
+				d += q * q * t2[i]
+				e += q * q * t3[i]
+			}
+			sums := [rows]float64{a, b, d, e}
+			for r := range few {
+				sd[(first+r)*n+j] = math.Sqrt(sums[r])
+			}
+		}
 	}
-	return sd
+	return sd, nil
 }
 
 // Features is the network below layer k, of which all layers above are a chain, with its means as
@@ -314,25 +350,37 @@ func (p *Posterior) Features(k int) *Posterior {
 const marginalLeast = 0x1p-300
 
 // MarginalsUp are upper bounds of the standard deviations of the entries of [W b], in their order; 0 of
-// those that nothing moves. Numbers of the covariance are at most 2^200.
-func (c *Covariance) MarginalsUp(in, out int) []float64 {
-	sd, n := c.sdApprox(in, out), in+1
+// those that nothing moves. Numbers of the covariance are at most 2^200. The error is that of ended, which is asked
+// from time to time, as of a Kronecker covariance the work grows with the cube of its sides.
+func (c *Covariance) MarginalsUp(in, out int, ended func() error) ([]float64, error) {
+	sd, err := c.sdApprox(in, out, ended)
+	if err != nil {
+		return nil, err
+	}
+	n := in + 1
 	terms := n + out
 	if c.Full() {
 		terms = c.Rank
+	}
+	var column, row []bool // of zeros alone
+	for j := 0; j < n && !c.Full(); j++ {
+		column = append(column, zeros(c.QA[j*n:(j+1)*n]))
+	}
+	for o := 0; o < out && !c.Full(); o++ {
+		row = append(row, zeros(c.QG[o*out:(o+1)*out]))
 	}
 	for e, v := range sd {
 		still := true // of sums of squares, rounded
 		if c.Full() {
 			still = zeros(c.Factor[e*c.Rank : (e+1)*c.Rank])
 		} else {
-			still = zeros(c.QA[e%n*n:(e%n+1)*n]) || zeros(c.QG[e/n*out:(e/n+1)*out])
+			still = column[e%n] || row[e/n]
 		}
 		if !still {
 			sd[e] = v*(1+float64(terms+16)*0x1p-51) + marginalLeast
 		}
 	}
-	return sd
+	return sd, nil
 }
 
 func zeros(list []float64) bool {
@@ -341,8 +389,8 @@ func zeros(list []float64) bool {
 
 // Marginals is a posterior of independent weights, each with the mean of p and a deviation of at least
 // that which it has in p, of KindCorrelated, KindJoint or KindSWAG. It is another law than p: what is asked of it may be single
-// weights alone.
-func (p *Posterior) Marginals() *Posterior {
+// weights alone. The error is that of ended (MarginalsUp).
+func (p *Posterior) Marginals(ended func() error) (*Posterior, error) {
 	m := p.AtMean()
 	if p.swag != nil {
 		for a, g := range m.Params() {
@@ -356,8 +404,12 @@ func (p *Posterior) Marginals() *Posterior {
 		l := &m.Layers[k]
 		weight, bias := make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean))
 		in, out := l.covariedShape()
-		eachEntry(in, out, c.MarginalsUp(in, out), func(w *float64, v float64) { *w = v }, weight, bias)
+		up, err := c.MarginalsUp(in, out, ended)
+		if err != nil {
+			return nil, err
+		}
+		eachEntry(in, out, up, func(w *float64, v float64) { *w = v }, weight, bias)
 		l.Weight, l.Bias = NewParams(l.Weight.Mean, weight, ScaleSD), NewParams(l.Bias.Mean, bias, ScaleSD)
 	}
-	return m
+	return m, nil
 }

@@ -85,7 +85,8 @@ func (p *Posterior) SDApprox() [][]float64 {
 	list := p.NewWeights()
 	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
 		if in, out := p.Layers[k].covariedShape(); c != nil {
-			eachEntry(in, out, c.sdApprox(in, out), func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
+			sd, _ := c.sdApprox(in, out, forever)
+			eachEntry(in, out, sd, func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
 		}
 	}
 	for a, g := range p.Params() {

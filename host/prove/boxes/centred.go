@@ -50,7 +50,7 @@ func Centred(ctx context.Context, e *engine.Engine, how AroundMean, tasks []prop
 		rays[i] = s.newRay(&tasks[i])
 	}
 	best, err := s.search(ctx, rays)
-	if err != nil && !e.Cut(ctx, err) {
+	if err != nil && !e.Cut(err) {
 		return nil, err
 	}
 	results, err := s.measure(ctx, best)
@@ -176,7 +176,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*claim.Result
 		probes = append(probes, engine.BoxProbe(r.task, &box))
 	}
 	if err := s.e.Verify(ctx, engine.How{Method: s.how.Method, WantDead: true}, probes); err != nil {
-		if !s.e.Cut(ctx, err) {
+		if !s.e.Cut(err) {
 			return nil, err
 		}
 		for _, r := range results { // nothing is proved of a box that was not verified again

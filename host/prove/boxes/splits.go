@@ -117,7 +117,7 @@ func (s centred) splitFrom(ctx context.Context, r *claim.Result, gamma []float64
 		rest, proved, err := s.tryPieces(ctx, r, children)
 		logs = append(logs, proved...)
 		if err != nil {
-			if s.e.Cut(ctx, err) { // what is not proved is in the tree and in no sum
+			if s.e.Cut(err) { // what is not proved is in the tree and in no sum
 				return logs, tree, nil
 			}
 			return nil, nil, err

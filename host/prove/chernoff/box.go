@@ -46,7 +46,7 @@ func Boxes(ctx context.Context, e *engine.Engine, cells int, known []float64, re
 		if known != nil {
 			least = known[i]
 		}
-		if err := c.certifyBoxes(ctx, r, cells, 1-least); err != nil && !e.Cut(ctx, err) {
+		if err := c.certifyBoxes(ctx, r, cells, 1-least); err != nil && !e.Cut(err) {
 			return err
 		}
 	}

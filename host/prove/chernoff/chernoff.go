@@ -43,7 +43,7 @@ func Certify(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*c
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
 		results[i] = claim.NewResult(&tasks[i], Method)
-		if err := c.certify(ctx, results[i]); err != nil && !e.Cut(ctx, err) {
+		if err := c.certify(ctx, results[i]); err != nil && !e.Cut(err) {
 			return nil, err
 		}
 	}

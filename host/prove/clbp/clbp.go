@@ -58,9 +58,6 @@ func (m method) work() string {
 // Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
 // MostCells.
 func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
-	if err := e.PrepareNoise(); err != nil {
-		return nil, err
-	}
 	method := method{e: e}
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
@@ -70,12 +67,15 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 		}
 		all = append(all, roots[i]...)
 	}
-	err := method.judge(ctx, all)
+	err := e.PrepareNoise()
+	if err == nil {
+		err = method.judge(ctx, all)
+	}
 	if err == nil { // balls are not cut
 		boxes := slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool { return r[0].ball != nil })
 		err = method.refine(ctx, MostCells(e, cells), boxes)
 	}
-	if err != nil && !e.Cut(ctx, err) {
+	if err != nil && !e.Cut(err) {
 		return nil, err
 	}
 	results := make([]*claim.Result, len(tasks))

@@ -57,9 +57,6 @@ func nothingShown(rows int) *shown {
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
 func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
-	if err := e.PrepareNoise(); err != nil {
-		return nil, err
-	}
 	d := &decider{method: method{e: e}, probit: rule.Probit, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
 	if rule.Costs != nil {
 		tasks = slices.Clone(tasks)
@@ -77,7 +74,10 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, 
 		}
 		all = append(all, roots[i]...)
 	}
-	err := d.judgeDecision(ctx, all) // together: a device wants many
+	err := e.PrepareNoise()
+	if err == nil {
+		err = d.judgeDecision(ctx, all) // together: a device wants many
+	}
 	decisions := make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
 		var of error
@@ -100,7 +100,7 @@ func (d *decider) decide(ctx context.Context, most int, rule decide.Rule, t *pro
 		r = d.decision(roots)
 	}
 	d.priced[t].Note(r)
-	if err != nil && !d.e.Cut(ctx, err) {
+	if err != nil && !d.e.Cut(err) {
 		return nil, err
 	}
 	return r, nil

@@ -47,7 +47,7 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]A
 	if err == nil && len(cells) > 0 {
 		err = m.judge(ctx, cells)
 	}
-	if err != nil && !e.Cut(ctx, err) {
+	if err != nil && !e.Cut(err) {
 		return nil, err
 	}
 	for _, c := range append(cells, probes...) {

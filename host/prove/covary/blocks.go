@@ -20,8 +20,8 @@ type Blocks struct {
 }
 
 // NewBlocks is of a posterior of KindGaussian, KindCorrelated or KindJoint, of dense layers. It is an error if
-// numbers are so large that products could overflow.
-func NewBlocks(post *posterior.Posterior) (b *Blocks, err error) {
+// numbers are so large that products could overflow, or that of ended.
+func NewBlocks(post *posterior.Posterior, ended Ended) (b *Blocks, err error) {
 	b = &Blocks{layers: post.Layers, of: make([]*Layer, len(post.Layers)), independent: post.Independent()}
 	if post.Joint() != nil {
 		b.joint, err = NewShared(post)
@@ -30,7 +30,7 @@ func NewBlocks(post *posterior.Posterior) (b *Blocks, err error) {
 	for k := range post.Layers {
 		l := &post.Layers[k]
 		if all := post.Covariances(); all != nil && all[k] != nil {
-			b.of[k], err = newLayer(l, all[k], 0)
+			b.of[k], err = newLayer(l, all[k], 0, ended)
 		}
 		if err == nil && b.independent && !(InRange(l.Weight.SdHi) && InRange(l.Bias.SdHi)) {
 			err = fmt.Errorf("a standard deviation is above %v", Most)

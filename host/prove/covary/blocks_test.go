@@ -83,7 +83,7 @@ func TestBlocks(t *testing.T) {
 	for i := range testscale.Cases(t, 300) {
 		sizes := []int{1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(2)}
 		post := randoms[i%3](r, network.Activation{}, math.Exp2(float64(r.IntN(12)-8)), sizes...)
-		b, err := NewBlocks(post)
+		b, err := NewBlocks(post, never)
 		if err != nil {
 			t.Fatal(err)
 		}

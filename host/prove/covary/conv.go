@@ -33,13 +33,13 @@ type Conv struct {
 	boxes           keptBoxes
 }
 
-// NewConv prepares a convolution. Errors are those of NewLayer.
-func NewConv(l *posterior.Layer, m network.Conv, c *posterior.Covariance) (*Conv, error) {
+// NewConv prepares a convolution. Errors are those of NewDependent.
+func NewConv(l *posterior.Layer, m network.Conv, c *posterior.Covariance, ended Ended) (*Conv, error) {
 	low := m.Lowered()
 	v := &Conv{in: m.Inputs(), taps: low.Taps, channels: low.Channels, positions: low.Positions, tap: low.Tap, under: make([][]int32, m.Inputs())}
 	one := posterior.Layer{Layer: network.DenseLayer(v.taps, v.channels, network.Activation{}), Weight: l.Weight, Bias: l.Bias}
 	var err error
-	if v.filter, err = newLayer(&one, c, 0); err != nil {
+	if v.filter, err = newLayer(&one, c, 0, ended); err != nil {
 		return nil, err
 	}
 	for at, q := range v.tap {
@@ -60,6 +60,9 @@ func NewConv(l *posterior.Layer, m network.Conv, c *posterior.Covariance) (*Conv
 	v.pairs, v.marginal = make([]float64, v.taps*v.places*v.channels), make([]float64, v.taps*v.channels)
 	for t := range v.taps {
 		for s := t % v.depth; s < v.taps; s += v.depth {
+			if err := ended(); err != nil {
+				return nil, err
+			}
 			pair := v.pair(t, s)
 			for i := range pair {
 				for j := range n {

@@ -21,7 +21,7 @@ func TestConv(t *testing.T) {
 		m := convtest.RandomConv(r)
 		cov := convtest.RandomKronecker(r, m, math.Exp2(float64(r.IntN(12)-8)))
 		l := posterior.Layer{Layer: network.Layer{Map: m}}
-		layer, err := NewConv(&l, m, cov)
+		layer, err := NewConv(&l, m, cov, never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestConvIntervals(t *testing.T) {
 	for i := range testscale.Cases(t, 60) {
 		m := convtest.RandomConv(r)
 		cov := convtest.RandomKronecker(r, m, 1)
-		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, cov)
+		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, cov, never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestConvBoxesKept(t *testing.T) {
 	for _, c := range []struct{ side, channels, most int }{{4, 1, mostBoxes}, {24, 32, 6}} {
 		m := network.Conv{In: network.Image{Height: c.side, Width: c.side, Channels: c.channels}, Filters: 1, Groups: 1,
 			Window: network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}}
-		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, convtest.RandomKronecker(r, m, 1))
+		layer, err := NewConv(&posterior.Layer{Layer: network.Layer{Map: m}}, m, convtest.RandomKronecker(r, m, 1), never)
 		if err != nil {
 			t.Fatal(err)
 		}

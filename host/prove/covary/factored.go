@@ -134,10 +134,15 @@ func (f *factored) overBoxUp(t *turned) float64 {
 	return min(arith.Up(by+float64(more*g))+Tiny, arith.Up(row*row))
 }
 
-// normUp bounds the largest eigenvalue of B B' for B [n x m] by the sums of the magnitudes of its rows.
-func normUp(b []float64, n, m int) float64 {
+// normUp bounds the largest eigenvalue of B B' for B [n x m] by the sums of the magnitudes of its rows. The error is
+// that of ended.
+func normUp(b []float64, n, m int, ended Ended) (float64, error) {
 	if n > mostNorm {
-		return math.Inf(1)
+		return math.Inf(1), nil
+	}
+	products := make([]float64, n*n)
+	if err := gram(products, b, n, m, nil, ended); err != nil {
+		return 0, err
 	}
 	sums, sizes := make([]float64, m), make([]float64, n)
 	for e, v := range b {
@@ -150,12 +155,7 @@ func normUp(b []float64, n, m int) float64 {
 		}
 	}
 	for i := range n {
-		row := b[i*m : (i+1)*m]
-		for j := range i + 1 {
-			dot := 0.0
-			for k, v := range b[j*m : (j+1)*m] {
-				dot += float64(v * row[k])
-			}
+		for j, dot := range products[i*n : i*n+i+1] {
 			sizes[i] += math.Abs(dot)
 			if j < i {
 				sizes[j] += math.Abs(dot)
@@ -166,7 +166,7 @@ func normUp(b []float64, n, m int) float64 {
 	for _, s := range sizes {
 		norm = max(norm, s)
 	}
-	return float64(norm*Grow(n+m)) + Tiny
+	return float64(norm*Grow(n+m)) + Tiny, nil
 }
 
 // mostNorm is up to how many inputs a layer's eigenvectors are multiplied with each other.

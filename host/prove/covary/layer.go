@@ -36,42 +36,48 @@ type Layer struct {
 }
 
 // NewDependent prepares a dense layer or a convolution without groups with its covariance. It is an error if numbers
-// are so large that products could overflow.
-func NewDependent(l *posterior.Layer, c *posterior.Covariance) (bound.Dependent, error) {
+// are so large that products could overflow, or that of ended.
+func NewDependent(l *posterior.Layer, c *posterior.Covariance, ended Ended) (bound.Dependent, error) {
 	switch m := l.Map.(type) {
 	case network.Dense:
-		return NewLayer(l, c)
+		return newLayer(l, c, mostFormed, ended)
 	case network.Conv:
-		return NewConv(l, m, c)
+		return NewConv(l, m, c, ended)
 	}
 	return nil, fmt.Errorf("a covariance of a %T has no bounds", l.Map)
 }
 
-// NewLayer prepares a layer. It is an error if numbers are so large that products could overflow.
-func NewLayer(l *posterior.Layer, c *posterior.Covariance) (*Layer, error) {
-	return newLayer(l, c, mostFormed)
-}
-
-// newLayer is NewLayer with covariances of rows that are made up to so many inputs.
-func newLayer(l *posterior.Layer, c *posterior.Covariance, most int) (*Layer, error) {
+// newLayer prepares a dense layer with covariances of rows that are made up to so many inputs. Errors are those of
+// NewDependent.
+func newLayer(l *posterior.Layer, c *posterior.Covariance, most int, ended Ended) (*Layer, error) {
 	for _, list := range [][]float64{c.Factor, c.QA, c.QG, c.Sd} {
 		if !InRange(list) {
 			return nil, fmt.Errorf("a covariance has numbers above %v", Most)
 		}
 	}
 	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs()}
-	t.marginal = c.MarginalsUp(t.in, t.out)
+	var err error
+	if t.marginal, err = c.MarginalsUp(t.in, t.out, ended); err != nil {
+		return nil, err
+	}
 	t.units, t.factors = make([]*Row, t.out), make([]*factored, t.out)
 	if t.formed = t.in <= most; !t.formed {
 		t.norm = math.Inf(1)
 		if !c.Full() {
-			t.norm = normUp(c.QA, t.in+1, t.in+1)
+			if t.norm, err = normUp(c.QA, t.in+1, t.in+1, ended); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for o := range t.out {
 		unit := make([]float64, t.out)
+		if err := ended(); err != nil {
+			return nil, err
+		}
 		if unit[o] = 1; t.formed {
-			t.units[o] = New(unit, unit, l, c)
+			if t.units[o], err = New(unit, unit, l, c, ended); err != nil {
+				return nil, err
+			}
 		} else {
 			t.factors[o] = t.factor(unit, unit)
 			t.factors[o].marginal = t.marginal[o*(t.in+1) : (o+1)*(t.in+1)]
@@ -256,7 +262,7 @@ func (o *over) Row(lo, hi []float64) (mean, variance float64) {
 	}
 	var marginal []float64
 	if o.formed {
-		r := New(lo, hi, o.layer, o.Layer.c)
+		r, _ := New(lo, hi, o.layer, o.Layer.c, never) // of few inputs
 		if r == nil {
 			return mean, variance
 		}

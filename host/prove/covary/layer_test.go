@@ -29,7 +29,7 @@ func TestLayer(t *testing.T) {
 			continue
 		}
 		l := sumtest.RandomNoisy(r, network.Activation{}, 0.1, in, out).Layers[0]
-		layer, err := newLayer(&l, cov, []int{0, mostFormed}[i%2])
+		layer, err := newLayer(&l, cov, []int{0, mostFormed}[i%2], never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestWideBox(t *testing.T) {
 		z.Lo[j], z.Hi[j], z.Radius[j] = -0.5, 0.5, 0.5
 	}
 	for _, formed := range []int{0, mostFormed} {
-		layer, err := newLayer(&l, cov, formed)
+		layer, err := newLayer(&l, cov, formed, never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestWideBox(t *testing.T) {
 
 // TestNorm: the largest eigenvalue of B B' of rows that are not orthogonal.
 func TestNorm(t *testing.T) {
-	if norm := normUp([]float64{1, 1, 1, 1}, 2, 2); norm < 4 || norm > 4.001 {
+	if norm, err := normUp([]float64{1, 1, 1, 1}, 2, 2, never); err != nil || norm < 4 || norm > 4.001 {
 		t.Errorf("%v, want 4", norm)
 	}
 }

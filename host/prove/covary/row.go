@@ -38,31 +38,32 @@ func Grow(n int) float64 { return 1 + float64(n+32)*0x1p-51 }
 func Unit(n int) float64 { return float64(n+8) * 0x1p-52 }
 
 // New is the row with the coefficients C in [cLo, cHi] of a layer with this covariance; nil stands for
-// independent weights. It is nil where numbers are out of range: then nothing is known.
-func New(cLo, cHi []float64, l *posterior.Layer, c *posterior.Covariance) *Row {
+// independent weights. It is nil where numbers are out of range: then nothing is known. The error is that of ended.
+func New(cLo, cHi []float64, l *posterior.Layer, c *posterior.Covariance, ended Ended) (*Row, error) {
 	if !InRange(cLo) || !InRange(cHi) {
-		return nil
+		return nil, nil
 	}
 	n := l.Inputs() + 1
 	r := &Row{N: n - 1, K: make([]float64, n*n), Delta: make([]float64, n)}
 	var known bool
+	var err error
 	switch {
 	case c == nil:
 		known = r.ofIndependent(cLo, cHi, l)
 	case c.Full():
-		known = r.ofFactor(cLo, cHi, c)
+		known, err = r.ofFactor(cLo, cHi, c, ended)
 	default:
-		known = r.ofKronecker(cLo, cHi, c)
+		known, err = r.ofKronecker(cLo, cHi, c, ended)
 	}
-	if !known {
-		return nil
+	if !known || err != nil {
+		return nil, err
 	}
 	for j := range n {
 		at := r.K[j*n+j]
 		r.Marginal = append(r.Marginal, arith.Up(math.Sqrt(arith.Up(max(0, at+r.Delta[j])))))
 		r.Spread = append(r.Spread, arith.Up(math.Sqrt(arith.Up(max(0, at+2*r.Delta[j]))*Grow(0))))
 	}
-	return r
+	return r, nil
 }
 
 // InRange says that all magnitudes are at most Most.
@@ -100,9 +101,9 @@ func (r *Row) ofIndependent(cLo, cHi []float64, l *posterior.Layer) bool {
 
 // ofFactor: K = B B' for B_jk = sum_o C_o L_(oj)k. Each entry of B is off by at most e; so is what K
 // is off by, and the sums of its rows are on the diagonal (docs/theory.md, section 5.1).
-func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance) bool {
+func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance, ended Ended) (known bool, err error) {
 	if !InRange(c.Factor) {
-		return false
+		return false, nil
 	}
 	n, m, out := r.N+1, c.Rank, len(cLo)
 	b, e := make([]float64, n*m), make([]float64, n*m)
@@ -122,12 +123,11 @@ func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance) bool {
 	for at := range e {
 		e[at] *= g
 	}
-	r.square(b, e, m)
-	return true
+	return true, r.square(b, e, m, ended)
 }
 
 // square is K = B B' for B [(N+1) x m], each entry of which is off by at most e.
-func (r *Row) square(b, e []float64, m int) {
+func (r *Row) square(b, e []float64, m int, ended Ended) error {
 	n := r.N + 1
 	sums, errs := make([]float64, m), make([]float64, m)
 	for at := range b {
@@ -140,29 +140,44 @@ func (r *Row) square(b, e []float64, m int) {
 			sum += float64(err[k]*(sums[k]+errs[k])) + float64(math.Abs(v)*errs[k]) + float64(float64(Unit(m)*math.Abs(v))*sums[k])
 		}
 		r.Delta[j] = float64(sum*Grow(n+m)) + Tiny
-		for i := range j + 1 {
-			dot := 0.0
-			for k, v := range b[i*m : (i+1)*m] {
-				dot += float64(v * own[k])
-			}
-			r.K[i*n+j], r.K[j*n+i] = dot, dot
+	}
+	return r.form(b, m, nil, ended)
+}
+
+// form sets K to B times what weigh makes of its rows (gram).
+func (r *Row) form(b []float64, m int, weigh func(own []float64), ended Ended) error {
+	n := r.N + 1
+	if err := gram(r.K, b, n, m, weigh, ended); err != nil {
+		return err
+	}
+	for j := range n {
+		for i := range j {
+			r.K[i*n+j] = r.K[j*n+i]
 		}
 	}
+	return nil
 }
 
 // ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/theory.md (91)).
-func (r *Row) ofKronecker(cLo, cHi []float64, c *posterior.Covariance) bool {
+func (r *Row) ofKronecker(cLo, cHi []float64, c *posterior.Covariance, ended Ended) (known bool, err error) {
 	if !InRange(c.QA) || !InRange(c.QG) || !InRange(c.Sd) {
-		return false
+		return false, nil
 	}
 	n, out := r.N+1, len(cLo)
 	lo, hi := make([]float64, n), make([]float64, n)
+	mid, wide := make([]float64, out), make([]float64, out)
+	for o := range out {
+		of := arith.Of(cLo[o], cHi[o])
+		mid[o], wide[o] = of.Middle(), arith.Up(of.Radius()+float64(Unit(out)*of.Size()))
+	}
 	for i := range out {
+		if err := ended(); err != nil {
+			return false, err
+		}
 		u, off := 0.0, 0.0
 		for o := range out {
-			of := arith.Of(cLo[o], cHi[o])
-			u += float64(of.Middle() * c.QG[o*out+i])
-			off += float64(arith.Up(of.Radius()+float64(Unit(out)*of.Size())) * math.Abs(c.QG[o*out+i]))
+			u += float64(mid[o] * c.QG[o*out+i])
+			off += float64(wide[o] * math.Abs(c.QG[o*out+i]))
 		}
 		off = float64(off*Grow(out)) + Tiny
 		least, largest := max(0, math.Abs(u)-off), math.Abs(u)+off
@@ -184,21 +199,17 @@ func (r *Row) ofKronecker(cLo, cHi []float64, c *posterior.Covariance) bool {
 		off[k] = arith.Up(w[k]-max(0, float64(lo[k]/g)-Tiny)) + float64(Unit(n)*w[k])
 	}
 	for j := range n {
-		own, sum := make([]float64, n), 0.0
+		sum := 0.0
 		for k, q := range c.QA[j*n : (j+1)*n] {
-			own[k] = float64(q * w[k])
 			sum += float64(float64(math.Abs(q)*off[k]) * sums[k])
 		}
 		r.Delta[j] = float64(sum*Grow(2*n)) + Tiny
-		for i := range j + 1 {
-			dot := 0.0
-			for k, q := range c.QA[i*n : (i+1)*n] {
-				dot += float64(q * own[k])
-			}
-			r.K[i*n+j], r.K[j*n+i] = dot, dot
-		}
 	}
-	return true
+	return true, r.form(c.QA, n, func(own []float64) {
+		for k := range own {
+			own[k] = float64(own[k] * w[k])
+		}
+	}, ended)
 }
 
 // AddTimes adds a times each of x to to.

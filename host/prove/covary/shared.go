@@ -81,10 +81,14 @@ type sharedRow struct {
 	b, e, h []float64
 	terms   int
 	unknown bool
+	// still says that biases are taken to be certain.
+	still bool
 }
 
 // NewRow is a row that has met nothing.
-func (s *Shared) NewRow() bound.SharedRow {
+func (s *Shared) NewRow() bound.SharedRow { return s.newRow() }
+
+func (s *Shared) newRow() *sharedRow {
 	return &sharedRow{Shared: s, u: make([]float64, s.rank), size: make([]float64, s.rank), off: make([]float64, s.rank), wide: make([]float64, s.rank)}
 }
 
@@ -118,6 +122,10 @@ func (r *sharedRow) Add(k int, lo, hi []float64, z bound.Fed) {
 			b[at] += float64(mid * v)
 			e[at] += float64(off * math.Abs(v))
 		}
+	}
+	if r.still {
+		clear(b[l.in*m:])
+		clear(e[l.in*m:])
 	}
 	g := Grow(l.out)
 	for j := range n {
@@ -186,7 +194,7 @@ func (r *sharedRow) form(centre float64, wrong []float64) float64 {
 		return math.Inf(1)
 	}
 	k := &Row{N: n, K: make([]float64, (n+1)*(n+1)), Delta: make([]float64, n+1)}
-	k.square(append(slices.Clone(r.b), make([]float64, m)...), append(slices.Clone(r.e), make([]float64, m)...), m)
+	_ = k.square(append(slices.Clone(r.b), make([]float64, m)...), append(slices.Clone(r.e), make([]float64, m)...), m, never)
 	first := 0.0
 	for j, h := range r.h {
 		sum, off := 0.0, 0.0
@@ -213,20 +221,11 @@ func (s *Shared) Unit(k, i int, z bound.Fed) (mean, variance, varies float64) {
 	for j, r := range z.Radius {
 		zero.Lo[j] = -r
 	}
-	vary := s.without(k).NewRow()
-	vary.Add(0, unit, unit, zero)
+	vary := s.newRow()
+	vary.still = true
+	vary.Add(k, unit, unit, zero)
 	_, varies = vary.Noise()
 	return mean, variance, varies
-}
-
-// without is layer k alone, with certain biases.
-func (s *Shared) without(k int) *Shared {
-	l := s.layers[k]
-	l.p = append([]float64(nil), l.p...)
-	for o := range l.out {
-		clear(l.p[(o*(l.in+1)+l.in)*s.rank : (o+1)*(l.in+1)*s.rank])
-	}
-	return &Shared{rank: s.rank, factor: s.factor, forms: s.forms, layers: []sharedLayer{l}}
 }
 
 // boxOf are middles and half-widths of what feeds a layer.

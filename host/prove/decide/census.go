@@ -42,7 +42,7 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 		var nets []drawn
 		for i := from; i < min(from+most, c.n); i++ {
 			if err := ctx.Err(); err != nil {
-				if c.e.Cut(ctx, err) { // the rest is undecided
+				if c.e.Cut(err) { // the rest is undecided
 					return nil
 				}
 				return err

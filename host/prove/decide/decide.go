@@ -108,7 +108,7 @@ func decide(ctx context.Context, e *engine.Engine, nets []drawn, tasks []propert
 		}
 	}
 	if err := d.search(ctx); err != nil {
-		if !e.Cut(ctx, err) {
+		if !e.Cut(err) {
 			return nil, err
 		}
 		for _, o := range d.open { // what is open is undecided, as if it were over its budget

@@ -92,11 +92,9 @@ func TestUndecidedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	now := time.Now()
-	ctx, end := context.WithDeadlineCause(t.Context(), now, engine.ErrTimeUp)
+	ctx, end := e.Limit(t.Context(), 1, false)
 	defer end()
 	<-ctx.Done()
-	e.Until(ctx, now)
 	rulings, err := decide(ctx, e, []drawn{post.Mean(), post.Mean()}, tasks, 8)
 	if err != nil || len(rulings) != 8 || !e.Stopped() {
 		t.Fatalf("%v, %d rulings, stopped: %v", err, len(rulings), e.Stopped())
@@ -122,10 +120,8 @@ func TestCutInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		by := time.Now().Add(limit)
-		ctx, end := context.WithDeadlineCause(t.Context(), by, engine.ErrTimeUp)
+		ctx, end := e.Limit(t.Context(), limit, false)
 		defer end()
-		e.Until(ctx, by)
 		dev.Before = func(bound.Operation) error {
 			if calls--; calls < 0 {
 				<-ctx.Done()

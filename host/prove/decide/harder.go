@@ -26,7 +26,7 @@ func (c *census) tryHarder(ctx context.Context, nets []drawn, tasks []property.T
 		if err == nil && rulings[i].ruling == undecided {
 			err = d.phases(ctx, i, c.phases)
 		}
-		if c.e.Cut(ctx, err) { // the rest is undecided
+		if c.e.Cut(err) { // the rest is undecided
 			return nil
 		}
 		if err != nil {

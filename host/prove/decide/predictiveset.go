@@ -78,7 +78,7 @@ func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, er
 		err = p.cut(ctx, most, roots)
 		r = p.decisionOf(roots)
 	}
-	if err != nil && !p.e.Cut(ctx, err) {
+	if err != nil && !p.e.Cut(err) {
 		return nil, err
 	}
 	return r, nil

@@ -268,11 +268,15 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	if err := e.Posterior.RequireRows(); err != nil {
 		return nil, err
 	}
-	if err := e.prepareDependent(); err != nil {
+	ended := func() error { return bound.Ended(m.Device()) }
+	if err := e.prepareDependent(ended); err != nil {
 		return nil, err
 	}
-	marginals := e.Posterior.Marginals()
-	moments, err := noiseMoments(marginals, func() error { return bound.Ended(m.Device()) })
+	marginals, err := e.Posterior.Marginals(ended)
+	if err != nil {
+		return nil, err
+	}
+	moments, err := noiseMoments(marginals, ended)
 	if err != nil {
 		return nil, err
 	}
@@ -301,8 +305,8 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	return c, nil
 }
 
-// prepareDependent works out, once, what weights depend on.
-func (e *Engine) prepareDependent() (err error) {
+// prepareDependent works out, once, what weights depend on. It may have to stop (ended), and is begun anew then.
+func (e *Engine) prepareDependent(ended func() error) (err error) {
 	switch {
 	case e.common != nil || e.dependent != nil:
 		return nil
@@ -316,7 +320,7 @@ func (e *Engine) prepareDependent() (err error) {
 		if c == nil {
 			continue
 		}
-		l, err := covary.NewDependent(&e.Posterior.Layers[k], c)
+		l, err := covary.NewDependent(&e.Posterior.Layers[k], c, ended)
 		if err != nil {
 			e.dependent = nil
 			return fmt.Errorf("layer %d: %w", k, err)

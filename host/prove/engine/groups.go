@@ -126,7 +126,7 @@ func (g grouping) timed(ctx context.Context, e *Engine, tasks []property.Task, g
 
 // within certifies tasks until a limit, if it is above 0.
 func (g grouping) within(ctx context.Context, e *Engine, tasks []property.Task, limit time.Duration) ([]*claim.Result, error) {
-	ctx, end := e.timing.limited(ctx, limit, len(tasks) > 1)
+	ctx, end := e.Limit(ctx, limit, len(tasks) > 1)
 	defer end()
 	results, err := g.certify(ctx, e, tasks)
 	if err == nil && context.Cause(ctx) == ErrTimeUp { // whoever saw it may have left things out
@@ -136,7 +136,7 @@ func (g grouping) within(ctx context.Context, e *Engine, tasks []property.Task, 
 		e.timing.stopped = true
 	}
 	switch {
-	case err != nil && len(tasks) > 1 && isTimeUp(ctx, err):
+	case len(tasks) > 1 && errors.Is(err, ErrTimeUp):
 		return nil, errTooLong
 	case err == nil && e.Stopped():
 		for _, r := range results {

@@ -6,8 +6,40 @@ import (
 	"time"
 )
 
-// ErrTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
+// ErrTimeUp is the error of work whose time is up: that of its task, of its group, or of a Part of these. What
+// is given a Part for its context ends with it, and so does the device. If the run has ended, that is another error:
+// so whoever gets an error need not know which context it is of.
 var ErrTimeUp = errors.New("prove: the time of this work is up")
+
+// Part is the time of a task or a group, or a share of that, as the context of the work that has to be done in it.
+type Part struct {
+	context.Context
+	expire context.CancelCauseFunc
+	// Of is what it is a share of; nil for the time of a task or a group.
+	Of *Part
+	t  *timing
+}
+
+// Err is ErrTimeUp once the time is up, of this part or of one that it is a share of; if the run has ended before,
+// the error of that.
+func (p *Part) Err() error {
+	if p.t.seen != nil {
+		p.t.seen(p.t.within)
+	}
+	return p.ended()
+}
+
+// ended is Err without a look.
+func (p *Part) ended() error {
+	err := p.Context.Err()
+	if err != nil && context.Cause(p.Context) == ErrTimeUp {
+		return ErrTimeUp
+	}
+	return err
+}
+
+// Expire ends the part as if its time were up.
+func (p *Part) Expire() { p.expire(ErrTimeUp) }
 
 // timing is how long an engine may work on what it has, and how much it gets next.
 type timing struct {
@@ -15,9 +47,11 @@ type timing struct {
 	run  context.Context
 	last bool
 	// within ends the work under way, also inside of a pass; nil if nothing limits it.
-	within context.Context
+	within *Part
 	// end is when that is.
 	end time.Time
+	// seen is called at every look at the time of limited work, if it is not nil.
+	seen func(within *Part)
 	// whole says that what is cut short is worth nothing: a group of several tasks, which
 	// are done again in smaller ones.
 	whole bool
@@ -42,28 +76,36 @@ func (t *timing) over() error {
 	return nil
 }
 
-// Until begins work that ends when within does, also inside of a pass, by about then. What is cut
-// short has ErrTimeUp as the cause of its end.
-func (e *Engine) Until(within context.Context, by time.Time) {
-	e.timing.within, e.timing.end, e.timing.whole, e.timing.stopped = within, by, false, false
+// begin begins a part of the work that ends at some time.
+func (t *timing) begin(ctx context.Context, by time.Time) (end func()) {
+	before, until := t.within, t.end
+	ctx, expire := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithDeadlineCause(ctx, by, ErrTimeUp)
+	t.within, t.end = &Part{ctx, expire, before, t}, by
+	return func() {
+		t.within, t.end = before, until
+		cancel()
+		expire(nil)
+	}
 }
+
+// Seen has see called at every look at whether the time of limited work is up, with the part under way, which it may
+// end: for tests, which end it at a look, and not at a time.
+func (e *Engine) Seen(see func(within *Part)) { e.timing.seen = see }
 
 // Stopped says that some of the work that began last was cut short.
 func (e *Engine) Stopped() bool { return e.timing.stopped }
 
-// limited begins work that may take so long; 0 for as long as it takes. end must be called.
-func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (within context.Context, end func()) {
-	t.stopped, t.whole = false, whole
+// Limit begins work that may take so long, 0 for as long as it takes; several says that it is on several tasks, which
+// are done again if it does not suffice. end must be called.
+func (e *Engine) Limit(ctx context.Context, limit time.Duration, several bool) (within context.Context, end func()) {
+	t := &e.timing
+	t.stopped, t.whole = false, several
 	if limit <= 0 {
 		return ctx, func() {}
 	}
-	by := time.Now().Add(limit)
-	within, cancel := context.WithDeadlineCause(ctx, by, ErrTimeUp)
-	t.within, t.end = within, by
-	return within, func() {
-		t.within = nil
-		cancel()
-	}
+	end = t.begin(ctx, time.Now().Add(limit))
+	return t.within, end
 }
 
 // Part limits work to a share of the time that is left, where a task's time is limited. end must
@@ -73,28 +115,20 @@ func (e *Engine) Part(ctx context.Context, share float64) (within context.Contex
 	if t.within == nil || t.whole || share >= 1 {
 		return ctx, func() {}
 	}
-	outer, until := t.within, t.end
-	t.end = time.Now().Add(time.Duration(share * float64(time.Until(until))))
-	within, cancel := context.WithDeadlineCause(ctx, t.end, ErrTimeUp)
-	t.within = within
-	return within, func() {
-		if within.Err() != nil { // whoever saw it may have left things out
+	done := t.begin(ctx, time.Now().Add(time.Duration(share*float64(time.Until(t.end)))))
+	part := t.within
+	return part, func() {
+		if part.ended() != nil { // whoever saw it may have left things out
 			t.stopped = true
 		}
-		t.within, t.end = outer, until
-		cancel()
+		done()
 	}
 }
 
-// isTimeUp says that err is of work whose time, and not that of the run, is up.
-func isTimeUp(ctx context.Context, err error) bool {
-	return err != nil && context.Cause(ctx) == ErrTimeUp && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeUp))
-}
-
-// Cut says that a search that ended with err is to go on with what it has: its time is up.
-// Whatever a search has taken in is proved, so that is sound.
-func (e *Engine) Cut(ctx context.Context, err error) bool {
-	if e.timing.whole || !isTimeUp(ctx, err) && !errors.Is(err, ErrShort) {
+// Cut says that a search that ended with err is to go on with what it has: its time is up, or that of a part of it.
+// Whatever a search has taken in is proved, so that is sound. Of a group of several tasks nothing is kept.
+func (e *Engine) Cut(err error) bool {
+	if e.timing.whole || !errors.Is(err, ErrTimeUp) && !errors.Is(err, ErrShort) {
 		return false
 	}
 	e.timing.stopped = true
@@ -107,7 +141,7 @@ var ErrShort = errors.New("prove: the time left is needed elsewhere")
 // Short says that less time than this is left.
 func (e *Engine) Short(need time.Duration) bool {
 	t := &e.timing
-	return t.within != nil && !t.whole && time.Until(t.end) < need
+	return t.within != nil && !t.whole && (t.within.Err() != nil || time.Until(t.end) < need)
 }
 
 // Limited says that something ends the work under way before the run: the time of its task, or the

@@ -21,22 +21,32 @@ func TestPartOfTheTime(t *testing.T) {
 		t.Error("a part of no limit ends")
 	}
 	end()
-	whole, done := e.timing.limited(t.Context(), time.Hour, false)
+	whole, done := e.Limit(t.Context(), time.Hour, false)
 	defer done()
 	outer := e.timing.end
 	part, end := e.Part(whole, 0.5)
 	inner, endInner := e.Part(part, 0)
 	<-inner.Done()
-	if !isTimeUp(inner, inner.Err()) || e.timing.over() == nil || !e.Cut(inner, inner.Err()) || !e.timing.stopped {
-		t.Errorf("a part that is over: %v, cause %v", inner.Err(), context.Cause(inner))
+	if inner.Err() != ErrTimeUp || e.timing.over() != ErrTimeUp || !e.Cut(inner.Err()) || !e.timing.stopped {
+		t.Errorf("a part that is over: %v", inner.Err())
 	}
+	late := inner.Err()
 	endInner()
+	if e.timing.stopped = false; part.Err() != nil || !e.Cut(late) || !e.timing.stopped {
+		t.Error("what ended with an inner part ends the outer one")
+	}
 	if left := time.Until(e.timing.end); left < 25*time.Minute || left > 31*time.Minute || part.Err() != nil || e.timing.over() != nil {
 		t.Errorf("half of an hour has %v left", left)
 	}
 	end()
 	if e.timing.end != outer || e.timing.within != whole || e.timing.over() != nil {
 		t.Error("the whole limit is not back")
+	}
+	run, stop := context.WithCancel(t.Context())
+	of, done := e.Limit(run, time.Hour, false)
+	defer done()
+	if stop(); of.Err() != context.Canceled || e.Cut(of.Err()) {
+		t.Errorf("the end of a run passes for that of a time limit: %v", of.Err())
 	}
 }
 

@@ -28,6 +28,7 @@ func (e *Engine) OnTop() *ontop.Top {
 	if !e.topAsked {
 		e.topAsked = true
 		if top, err := ontop.New(e.Posterior); err == nil {
+			top.Ended = e.timing.over
 			e.top = top
 		}
 	}
@@ -40,6 +41,7 @@ func (e *Engine) Masked() *ontop.Masked {
 	if !e.maskedAsked {
 		e.maskedAsked = true
 		if masked, err := ontop.NewMasked(e.Posterior); err == nil {
+			masked.Ended = e.timing.over
 			e.masked = masked
 		}
 	}
@@ -49,7 +51,7 @@ func (e *Engine) Masked() *ontop.Masked {
 // Linearised is what bounds rows of a posterior of KindLinearised, once; nil of others.
 func (e *Engine) Linearised() (*ontop.Linearised, error) {
 	if e.linear == nil {
-		l, err := ontop.NewLinearised(e.Posterior)
+		l, err := ontop.NewLinearised(e.Posterior, e.timing.over)
 		if err != nil {
 			return nil, err
 		}

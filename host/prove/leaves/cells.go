@@ -145,7 +145,7 @@ func (s *cells) hopeless(ctx context.Context, c *cell) (bool, error) {
 
 // kept is no error where the time is up: what has been found counts.
 func (s *cells) kept(ctx context.Context, err error) error {
-	if err != nil && s.e.Cut(ctx, err) {
+	if err != nil && s.e.Cut(err) {
 		return nil
 	}
 	return err

@@ -66,7 +66,7 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 		if how.Known != nil {
 			lower = how.Known[i]
 		}
-		if err := how.certify(ctx, e, lower, results[i]); err != nil && !e.Cut(ctx, err) {
+		if err := how.certify(ctx, e, lower, results[i]); err != nil && !e.Cut(err) {
 			return nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func boxed(ctx context.Context, e *engine.Engine, t *property.Task, box property
 		q.tau = tau * factor
 		got, err := q.ask(ctx, e)
 		if err != nil {
-			if best.failUp < 1 && e.Cut(ctx, err) {
+			if best.failUp < 1 && e.Cut(err) {
 				break
 			}
 			return nil, s.nodes, err
@@ -179,7 +179,7 @@ func (q question) search(ctx context.Context, e *engine.Engine, safe *property.S
 	defer end()
 	for _, q.tau = range firstTaus {
 		root, err := q.ask(ctx, e)
-		if s != nil && e.Cut(ctx, err) {
+		if s != nil && e.Cut(err) {
 			return s, tau, nil
 		}
 		if err != nil || root == nil {

@@ -164,7 +164,11 @@ func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
 type moments struct {
 	mean []float64
 	cov  [][]float64
+	// of is whose they are, which may have to stop: they grow with the square of the outputs.
+	of *Sum
 }
+
+func (m *moments) over() bool { return m.of != nil && m.of.over() }
 
 // aboutApprox gives the moments at the middle of the cell.
 func (n *Sum) aboutApprox(cell property.Box) *moments {
@@ -176,12 +180,12 @@ func (n *Sum) aboutApprox(cell property.Box) *moments {
 }
 
 func (n *Sum) momentsApprox(x []float64) *moments {
-	m := &moments{mean: append([]float64(nil), n.net.Output.Bias.Mean...)}
+	m := &moments{mean: append([]float64(nil), n.net.Output.Bias.Mean...), of: n}
 	for c := range m.mean {
 		m.cov = append(m.cov, make([]float64, len(m.mean)))
 		m.cov[c][c] = n.net.Output.Bias.SdHi[c] * n.net.Output.Bias.SdHi[c]
 	}
-	for i := range n.net.Hidden.Outputs() {
+	for i := 0; i < n.net.Hidden.Outputs() && !n.over(); i++ {
 		first, second := n.valueApprox(i, x)
 		for c, at := range n.net.Output.Dense().From(i) {
 			u, sd := n.net.Output.Weight.Mean[at], n.net.Output.Weight.SdHi[at]
@@ -235,6 +239,9 @@ func (m *moments) rowApprox(a, b *property.Row) (mean, cov float64) {
 
 // failApprox is about Prob(row <= 0).
 func (m *moments) failApprox(row *property.Row) float64 {
+	if m.over() {
+		return 1
+	}
 	mean, variance := m.rowApprox(row, row)
 	return measure.TailUp(mean / math.Sqrt(variance))
 }
@@ -247,11 +254,17 @@ func (m *moments) factorsApprox(rows []property.Row) []float64 {
 	for j := range rows {
 		cov[j] = make([]float64, n)
 		for k := range rows {
+			if m.over() {
+				return f
+			}
 			mean[j], cov[j][k] = m.rowApprox(&rows[j], &rows[k])
 		}
 	}
 	for range 100 {
 		for j := range f {
+			if m.over() {
+				return make([]float64, n)
+			}
 			g := mean[j]
 			for k := range f {
 				if k != j {

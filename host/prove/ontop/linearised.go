@@ -19,12 +19,12 @@ type Linearised struct {
 }
 
 // NewLinearised is nil for a posterior of another kind. It is an error if numbers are so large that products
-// could overflow.
-func NewLinearised(post *posterior.Posterior) (*Linearised, error) {
+// could overflow, or that of ended.
+func NewLinearised(post *posterior.Posterior, ended covary.Ended) (*Linearised, error) {
 	if post.About() == nil {
 		return nil, nil
 	}
-	blocks, err := covary.NewBlocks(post.About())
+	blocks, err := covary.NewBlocks(post.About(), ended)
 	if err != nil {
 		return nil, err
 	}

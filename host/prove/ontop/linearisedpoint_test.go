@@ -31,7 +31,7 @@ func TestAtPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := NewLinearised(post)
+		l, err := NewLinearised(post, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,9 @@ type Masked struct {
 	layers []maskedLayer
 	// fixed is how many layers have bounds that do not depend on tau: none below has one that may fail.
 	fixed int
+	// Ended, which may be set, says why work has to stop: then nothing is known of the neurons and rows that are
+	// left.
+	Ended covary.Ended
 }
 
 // mostFeatures is how many features a device is asked for lines of. With more of them all layers are
@@ -45,7 +48,7 @@ func NewMasked(post *posterior.Posterior) (*Masked, error) {
 }
 
 func newMasked(post *posterior.Posterior, first int) (*Masked, error) {
-	m := &Masked{First: first, fixed: -1}
+	m := &Masked{First: first, fixed: -1, Ended: func() error { return nil }}
 	for k := first; k < len(post.Layers); k++ {
 		if !covary.InRange(post.Layers[k].Weight.Mean) || !covary.InRange(post.Layers[k].Bias.Mean) {
 			return nil, fmt.Errorf("layer %d has weights above 2^200", k)
@@ -211,7 +214,7 @@ func (p *MaskedCell) eachRow(rows []property.Row, tau float64, use func(r int, m
 		below = append(below, p.neurons(k, tau, below))
 	}
 	for r := range rows {
-		if !covary.InRange(rows[r].CLo) || !covary.InRange(rows[r].CHi) || !covary.InRange([]float64{rows[r].D}) {
+		if p.Ended() != nil || !covary.InRange(rows[r].CLo) || !covary.InRange(rows[r].CHi) || !covary.InRange([]float64{rows[r].D}) {
 			continue
 		}
 		row := p.newRow()
@@ -241,7 +244,7 @@ func (p *MaskedCell) lawsOf(k int, below []*hidden) []law {
 		if r >= l.out {
 			sign = -1
 		}
-		if !l.used[i] {
+		if !l.used[i] || p.Ended() != nil {
 			laws[r] = law{base: math.Inf(-1)}
 			return
 		}

@@ -1,11 +1,14 @@
 package ontop
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -351,6 +354,36 @@ func TestSpread(t *testing.T) {
 			if got := d[s] * step; got < truth-1e-12 || got > truth+step*float64(n)/2 {
 				t.Fatalf("%d: the mean of (%v - y)+ is %v, on the lattice %v", i, float64(s)*step, truth, got)
 			}
+		}
+	}
+}
+
+// TestMaskedEnds: once there is no time, nothing is known of the rows and neurons that are left.
+func TestMaskedEnds(t *testing.T) {
+	relu := network.Activation{Kind: network.ReLU}
+	masked, err := NewMasked(sumtest.RandomMasked(rand.New(rand.NewPCG(43, 3)), relu, 0, 3, 6, 5, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := property.Row{CLo: []float64{1, 0}, CHi: []float64{1, 0}, D: 9, DHi: 9}
+	var looks atomic.Int64
+	bound := func(few int64) float64 {
+		looks.Store(0)
+		masked.Ended = func() error {
+			if looks.Add(1) > few {
+				return context.DeadlineExceeded
+			}
+			return nil
+		}
+		return masked.On(InputCell(provetest.BoxAround(make([]float64, 3), 0.01))).Tails([]property.Row{row}, 1e-6, false)[0]
+	}
+	want, all := bound(1<<40), int64(0)
+	if all = looks.Load(); !(want < 1) || all < 6 {
+		t.Fatalf("%v after %d looks", want, all)
+	}
+	for few := range all {
+		if tail := bound(few); tail != 1 {
+			t.Errorf("%v after %d of %d looks, want %v", tail, few, all, want)
 		}
 	}
 }

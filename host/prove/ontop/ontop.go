@@ -21,6 +21,8 @@ type Top struct {
 	layer  *posterior.Layer
 	// covariance is nil where the weights are independent.
 	covariance *posterior.Covariance
+	// Ended, which may be set, says why work has to stop: then nothing is known of a row.
+	Ended covary.Ended
 
 	mutex sync.Mutex
 	rows  map[string]*Row
@@ -32,7 +34,7 @@ func New(post *posterior.Posterior) (*Top, error) {
 		return nil, err
 	}
 	last := len(post.Layers) - 1
-	t := &Top{layer: &post.Layers[last], rows: map[string]*Row{}}
+	t := &Top{layer: &post.Layers[last], rows: map[string]*Row{}, Ended: func() error { return nil }}
 	t.n, t.out = t.layer.Inputs(), t.layer.Outputs()
 	if c := post.Covariances(); c != nil {
 		t.covariance = c[last]
@@ -55,8 +57,8 @@ type Row struct {
 // mostKept is how many numbers of rows are kept: 256 MiB.
 const mostKept = 1 << 25
 
-// Row prepares a row of a property, and keeps it. It is nil where numbers are out of range: then
-// nothing is known.
+// Row prepares a row of a property, and keeps it. It is nil where numbers are out of range, or where it had to
+// stop (Ended): then nothing is known.
 func (t *Top) Row(row *property.Row) *Row {
 	key := make([]byte, 0, 16*(len(row.CLo)+1))
 	for _, list := range [][]float64{row.CLo, row.CHi, {row.D, row.DHi}} {
@@ -71,16 +73,23 @@ func (t *Top) Row(row *property.Row) *Row {
 		if len(t.rows)*(t.n+1)*(t.n+1) > mostKept {
 			clear(t.rows)
 		}
-		r = t.newRow(row)
+		var err error
+		if r, err = t.newRow(row); err != nil {
+			return nil // and is asked for again when there is time
+		}
 		t.rows[string(key)] = r
 	}
 	return r
 }
 
-func (t *Top) newRow(row *property.Row) *Row {
+// newRow is Row; the error is that of Ended.
+func (t *Top) newRow(row *property.Row) (*Row, error) {
+	if err := t.Ended(); err != nil {
+		return nil, err
+	}
 	for _, list := range [][]float64{row.CLo, row.CHi, {row.D}, t.layer.Weight.Mean, t.layer.Bias.Mean} {
 		if !covary.InRange(list) {
-			return nil
+			return nil, nil
 		}
 	}
 	r := &Row{n: t.n, mean: make([]arith.Interval, t.n)}
@@ -99,8 +108,9 @@ func (t *Top) newRow(row *property.Row) *Row {
 		r.mean[j] = product(func(o int) float64 { return t.layer.Weight.Mean[j*t.out+o] }, 0)
 	}
 	r.constant = product(func(o int) float64 { return t.layer.Bias.Mean[o] }, row.D)
-	if r.Row = covary.New(row.CLo, row.CHi, t.layer, t.covariance); r.Row == nil {
-		return nil
+	var err error
+	if r.Row, err = covary.New(row.CLo, row.CHi, t.layer, t.covariance, t.Ended); r.Row == nil {
+		return nil, err
 	}
-	return r
+	return r, nil
 }

@@ -95,7 +95,7 @@ func (q *Question) Ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 		panic("verify: Ask: a posterior with deviations")
 	}
 	result, err := q.ask(ctx, tasks, dev, spare)
-	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		result.Answer, err = TimedOut, nil
 	}
 	return result, err
