@@ -151,11 +151,11 @@ func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision) (*crossch
 		}
 		second = list[0].ID
 	}
-	a, err := openDevices(c.device, p, gpu.Options{})
+	a, err := openDevices(c.device, p, gpu.Options{Patience: patience(0)})
 	if err != nil {
 		return nil, err
 	}
-	b, err := openDevices(second, p, gpu.Options{})
+	b, err := openDevices(second, p, gpu.Options{Patience: patience(0)})
 	if err != nil {
 		a.close()
 		return nil, err

@@ -77,16 +77,12 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 	}
 }
 
-// blame says what to tell of an error in loading a posterior if the device is to blame,
-// and not the file.
+// blame says what to tell of a device that failed while a posterior was put on it.
 func (d *deviceFlags) blame(err error, file string) error {
-	switch {
-	case d.memory != "" && gpu.IsOutOfMemory(err):
+	if d.memory != "" && gpu.IsOutOfMemory(err) {
 		return fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)
-	case gpu.IsOutOfMemory(err), gpu.IsDeviceLost(err):
-		return err
 	}
-	return nil
+	return fmt.Errorf("--device %s: %w", d.device, err)
 }
 
 func defaultDevice() string {
@@ -123,7 +119,7 @@ func (d *deviceFlags) open() (*devices, error) {
 // openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
-	opts := gpu.Options{Profile: d.profile}
+	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
 	}

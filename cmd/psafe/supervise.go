@@ -193,6 +193,9 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 // by itself: what is finished is on the disk already.
 const grace = respite + 3*tidying
 
+// doneLine stands for the line that says how a child's command ended.
+const doneLine = "done"
+
 // talk is what a child has reported.
 type talk struct {
 	lines chan string
@@ -219,14 +222,21 @@ func (t *talk) Write(b []byte) (int, error) {
 		if status, ok := strings.CutPrefix(string(line), "done "); ok {
 			if n, err := strconv.Atoi(status); err == nil {
 				t.done = n
+				line = []byte(doneLine)
 			}
-			continue
 		}
 		select {
 		case t.lines <- string(line):
 		default: // no child says so much
 		}
 	}
+}
+
+// said is the status that the child has reported, -1 if it has not.
+func (t *talk) said() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.done
 }
 
 // supervise runs the command in a child. Its error has the exit status with which this
@@ -257,9 +267,10 @@ type why struct {
 	interrupted bool
 	late        time.Duration
 	opening     bool // is where it ended
+	done        bool // it had said that it was, and did not end
 }
 
-// attend passes signals on until the child ends.
+// attend passes signals on until the child ends; its end is nil if it does not even when it is killed.
 func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan string) (*child.End, why) {
 	supervising.Store(true)
 	defer supervising.Store(false)
@@ -272,11 +283,15 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 	fault.Go(nil, func() { ended <- c.Wait() })
 
 	var w why
-	var tooLate, limit, unsignalled <-chan time.Time
+	var tooLate, finished, gone, limit, unsignalled <-chan time.Time
 	cancelled := ctx.Done()
+	kill := func() {
+		c.Kill()
+		gone = time.After(grace)
+	}
 	interrupt := func(s os.Signal) {
 		if w.interrupted {
-			c.Kill() // a second signal ends at once
+			kill() // a second signal ends at once
 			return
 		}
 		w.interrupted, tooLate = true, time.After(grace)
@@ -299,11 +314,20 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 				interrupt(os.Interrupt)
 			}
 		case <-tooLate:
-			c.Kill()
+			kill()
+		case <-finished:
+			w.done = true
+			kill()
+		case <-gone: // a driver keeps it in the kernel, where nothing ends it
+			return nil, w
 		case <-limit:
 			w.late = patience(testLimit)
-			c.Kill()
+			kill()
 		case line := <-lines:
+			if line == doneLine {
+				finished = time.After(grace)
+				continue
+			}
 			w.opening = line == "opening"
 			if limit = nil; w.opening {
 				s.showNotes()
@@ -319,16 +343,18 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 	if info, err := os.Stat(s.keep); s.keep != "" && err == nil && info.Size() > 0 {
 		where = ": what is finished is in " + plain(s.keep)
 	}
-	if t.done >= 0 && t.done == end.Status() {
-		if t.done == exitDone {
+	if done := t.said(); done >= 0 && (w.done || end != nil && done == end.Status()) {
+		if done == exitDone {
 			return nil
 		}
-		return &exited{t.done}
+		return &exited{done}
 	}
 	eraseBar(s.stderr) // that nobody ended
 	switch {
 	case w.interrupted:
 		return &certify.Interrupted{Words: where}
+	case end == nil:
+		end = &child.End{}
 	case end.OwnFault():
 		return newMistake(end.Fault(), end.Said(), strings.TrimPrefix(where, ": "))
 	}

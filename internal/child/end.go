@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// End is how a child ended.
+// End is how a child ended; the zero value is that of one that does not end though it was killed.
 type End struct {
 	state   *os.ProcessState
 	said    string
@@ -19,7 +19,7 @@ type End struct {
 
 // Status is the exit status, -1 if a signal ended it.
 func (e *End) Status() int {
-	if e.lost != nil {
+	if e.lost != nil || e.state == nil {
 		return -1
 	}
 	return e.state.ExitCode()
@@ -50,6 +50,8 @@ func (e *End) What() string {
 	switch status := e.Status(); {
 	case e.lost != nil:
 		return "ended in a way that the system does not know: " + e.lost.Error()
+	case e.state == nil:
+		return "cannot be ended"
 	case e.flooded:
 		return "flooded its output" + e.quote()
 	case crashed.MatchString(e.said):

@@ -2,7 +2,6 @@ package covary
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"sync"
 
@@ -44,7 +43,7 @@ func NewDependent(l *posterior.Layer, c *posterior.Covariance) (bound.Dependent,
 	case network.Conv:
 		return NewConv(l, m, c)
 	}
-	return nil, fmt.Errorf("a covariance of a %T has no bounds", l.Map)
+	return nil, bound.Unfitf("a covariance of a %T has no bounds", l.Map)
 }
 
 // NewLayer prepares a layer. It is an error if numbers are so large that products could overflow.
@@ -56,7 +55,7 @@ func NewLayer(l *posterior.Layer, c *posterior.Covariance) (*Layer, error) {
 func newLayer(l *posterior.Layer, c *posterior.Covariance, most int) (*Layer, error) {
 	for _, list := range [][]float64{c.Factor, c.QA, c.QG, c.Sd} {
 		if !InRange(list) {
-			return nil, fmt.Errorf("a covariance has numbers above %v", Most)
+			return nil, bound.Unfitf("a covariance has numbers above %v", Most)
 		}
 	}
 	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs()}
