@@ -80,6 +80,8 @@ type supervised struct {
 	// command are the arguments of this process.
 	command        []string
 	stdout, stderr io.Writer
+	// device is what drivers are needed for, empty where none is.
+	device string
 	// keep is the file or folder in which records stay that are finished, empty if there
 	// is none. again says how to go on from there.
 	keep, again string
@@ -142,17 +144,43 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 		}
 		devices = append(devices, *w)
 	}
-	named := func(w string) bool { return w != "cpu" }
-	if !slices.ContainsFunc(devices, named) || !child.CanWork || !cl.Installed() {
+	if s.device = usesDriver(devices); !child.CanWork || s.device == "" && !watchesOver() {
 		return false, nil
 	}
+	return s.inChild(ctx, devices)
+}
+
+// usesDriver is the first of devices that a driver is needed for, empty if none is.
+func usesDriver(devices []string) string {
+	i := slices.IndexFunc(devices, func(w string) bool { return w != "cpu" })
+	if i < 0 || !cl.Installed() {
+		return ""
+	}
+	return devices[i]
+}
+
+// inChild runs the command in a child; a command that needs no driver goes on here where no child can be
+// started.
+func (s *supervised) inChild(ctx context.Context, devices []string) (done bool, err error) {
 	list, err := json.Marshal(devices)
 	if err != nil {
 		panic("psafe: " + err.Error())
 	}
 	s.command = append([]string{workerWord, string(list)}, s.command...)
-	return true, s.supervise(ctx, devices[slices.IndexFunc(devices, named)])
+	err = s.supervise(ctx)
+	if _, none := errors.AsType[*noChild](err); none && s.device == "" {
+		return false, nil
+	}
+	return true, err
 }
+
+// noChild says that no process can be started.
+type noChild struct{ err error }
+
+func (e *noChild) Error() string {
+	return fmt.Sprintf("no process can be started for %s: %v", stranger(), e.err)
+}
+func (e *noChild) Unwrap() error { return e.err }
 
 // chooseDevice is what --device auto means: the largest GPU that lists itself and passes
 // its self-test in a child, or a CPU. What it passes over is told in a line each.
@@ -241,7 +269,7 @@ func (t *talk) said() int {
 
 // supervise runs the command in a child. Its error has the exit status with which this
 // process is to end.
-func (s *supervised) supervise(ctx context.Context, device string) error {
+func (s *supervised) supervise(ctx context.Context) error {
 	stdout, outDone, err := asFile(s.stdout)
 	if err != nil {
 		return err
@@ -253,13 +281,13 @@ func (s *supervised) supervise(ctx context.Context, device string) error {
 	t := &talk{lines: make(chan string, 16), done: -1}
 	c, err := startChild(child.Options{Args: s.command, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Report: t})
 	if err != nil {
-		return errors.Join(fmt.Errorf("no process can be started for %s: %w", stranger(), err), outDone(), errDone())
+		return errors.Join(&noChild{err}, outDone(), errDone())
 	}
 	end, why := s.attend(ctx, c, t.lines)
 	if err := errors.Join(outDone(), errDone()); err != nil {
 		return err
 	}
-	return s.judge(device, t, end, why)
+	return s.judge(t, end, why)
 }
 
 // why a child was killed.
@@ -338,7 +366,7 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 }
 
 // judge makes an error of a child's end.
-func (s *supervised) judge(device string, t *talk, end *child.End, w why) error {
+func (s *supervised) judge(t *talk, end *child.End, w why) error {
 	where := ""
 	if info, err := os.Stat(s.keep); s.keep != "" && err == nil && info.Size() > 0 {
 		where = ": what is finished is in " + plain(s.keep)
@@ -355,8 +383,18 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 		return &certify.Interrupted{Words: where}
 	case end == nil:
 		end = &child.End{}
+	}
+	kept := strings.TrimPrefix(where, ": ")
+	if where != "" {
+		where += ": " + s.again + " to go on from there"
+	}
+	switch memory := end.OutOfMemory(); {
+	case memory != "":
+		return &outOfMemory{memory, where}
 	case end.OwnFault():
-		return newMistake(end.Fault(), end.Said(), strings.TrimPrefix(where, ": "))
+		return newMistake(end.Fault(), end.Said(), kept)
+	case s.device == "":
+		return endOfCPU(end, where, kept)
 	}
 	what, when := end.What(), "in the middle of the run"
 	if w.late > 0 {
@@ -365,10 +403,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 	if w.opening {
 		when = "while the device was opened and tested"
 	}
-	if where != "" {
-		where += ": " + s.again + " to go on from there"
-	}
-	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
+	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", s.device, stranger(), what, when, where)}
 }
 
 // asFile is a file that ends up in w, and what to call when nobody writes to it any more.
