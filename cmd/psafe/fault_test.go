@@ -60,6 +60,11 @@ func startFault() io.Writer {
 		_ = make([]int, 3)[lines]
 	}
 	switch kind {
+	case "memory": // and the command goes on if it is not for its records
+		if pattern == "" {
+			wrong()
+		}
+		fault.Go(nil, wrong)
 	case "writer":
 		return &panickyWriter{os.Stdout, lines}
 	case "crowd":
