@@ -51,6 +51,7 @@ func startFault() io.Writer {
 			var all [][]byte
 			for {
 				all = append(all, make([]byte, 1<<28))
+				runtime.KeepAlive(all)
 			}
 		}
 		if kind == "stack" {

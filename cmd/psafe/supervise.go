@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"psafe/gpu/cl"
@@ -220,52 +218,6 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 // How long a child has after a signal before it is killed, a little more than it takes to end
 // by itself: what is finished is on the disk already.
 const grace = respite + 3*tidying
-
-// doneLine stands for the line that says how a child's command ended.
-const doneLine = "done"
-
-// talk is what a child has reported.
-type talk struct {
-	lines chan string
-
-	mu   sync.Mutex
-	rest []byte
-	all  int
-	done int // the status, -1 before
-}
-
-func (t *talk) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all += len(b); t.all > 4096 {
-		return 0, child.ErrFlood
-	}
-	t.rest = append(t.rest, b...)
-	for {
-		line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
-		if !whole {
-			return len(b), nil
-		}
-		t.rest = rest
-		if status, ok := strings.CutPrefix(string(line), "done "); ok {
-			if n, err := strconv.Atoi(status); err == nil {
-				t.done = n
-				line = []byte(doneLine)
-			}
-		}
-		select {
-		case t.lines <- string(line):
-		default: // no child says so much
-		}
-	}
-}
-
-// said is the status that the child has reported, -1 if it has not.
-func (t *talk) said() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.done
-}
 
 // supervise runs the command in a child. Its error has the exit status with which this
 // process is to end.
