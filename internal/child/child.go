@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"psafe/internal/fault"
+	"psafe/internal/infile"
 )
 
 // Options are how a child is started.
@@ -92,7 +93,7 @@ func Start(o Options) (*Child, error) {
 		c.close()
 		return nil, err
 	}
-	c.said, c.starved = &tail{limit: o.Flood}, starvations()
+	c.said, c.starved = &tail{limit: o.Flood}, infile.Starved()
 	for to, from := range map[io.Writer]*os.File{o.Report: c.report, c.said: c.chatter} {
 		fault.Go(&c.reading, func() {
 			// A buffer must not fill itself (io.ReaderFrom) past what its Write refuses.
@@ -156,7 +157,7 @@ func (c *Child) Wait() *End {
 		return &End{lost: err}
 	}
 	e := &End{state: c.cmd.ProcessState, said: c.said.text(), flooded: c.flooded}
-	e.starved = !killed && e.KilledBy(os.Kill) && starvations() > c.starved
+	e.starved = !killed && e.KilledBy(os.Kill) && infile.Starved() > c.starved
 	return e
 }
 

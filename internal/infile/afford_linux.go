@@ -52,6 +52,15 @@ func Limited() bool {
 	return address || data
 }
 
+// Starved is how many processes the system has killed since its start because memory ran out, 0 if it
+// does not say.
+func Starved() (n int64) {
+	_, rest, _ := strings.Cut(system("/proc/vmstat"), "\noom_kill ")
+	line, _, _ := strings.Cut(rest, "\n")
+	n, _ = strconv.ParseInt(line, 10, 64)
+	return n
+}
+
 // machine is what the machine has free, swap included; 0 if it does not say.
 func machine() (free int64) {
 	for line := range strings.Lines(system("/proc/meminfo")) {
