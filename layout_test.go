@@ -178,7 +178,7 @@ var mayImport = map[string][]string{
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",
 	},
-	"psafe/internal/child":            {"psafe/internal/fault"},
+	"psafe/internal/child":            {"psafe/internal/fault", "psafe/internal/infile"},
 	"psafe/internal/fault":            {},
 	"psafe/internal/fpcontrol":        {},
 	"psafe/internal/infile":           {},

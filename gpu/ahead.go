@@ -10,6 +10,8 @@ type ahead struct {
 	// device did in a second before that.
 	queued, rate float64
 	since        time.Time
+	// best is the greatest rate yet.
+	best float64
 }
 
 // due says that the queue is to be waited for before more is asked of it.
@@ -39,6 +41,21 @@ func (a *ahead) launched(w work, now time.Time) {
 func (a *ahead) waited(now time.Time) {
 	if took := now.Sub(a.since).Seconds(); a.queued > 0 && took > 0 {
 		a.rate = a.queued / took
+		if took > shortest.Seconds() {
+			a.best = max(a.best, a.rate)
+		}
 	}
 	a.queued = 0
+}
+
+// shortest is what a queue has to take at least for its rate to be a measure.
+const shortest = time.Millisecond
+
+// needs is what the device needs for what is queued, at its best.
+func (a *ahead) needs() time.Duration {
+	best := a.best
+	if best == 0 {
+		best = slowest
+	}
+	return time.Duration(min(a.queued/best, 1e6) * float64(time.Second))
 }

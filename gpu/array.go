@@ -66,7 +66,8 @@ func (d *Device) newArray(n int) (*array, error) {
 			"%q has no arrays of %d bytes, at most %d", d.info.Name, size, d.info.MaxAlloc)}
 	}
 	if d.pool.used+int64(size) > d.limit {
-		if err := d.pool.free(); err != nil {
+		spares := d.pool.drain()
+		if err := driven(d, "NewArray", func() error { return released(spares) }); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +75,7 @@ func (d *Device) newArray(n int) (*array, error) {
 		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
 			"%d bytes more than the %d in use exceed the limit of %d bytes on %q", size, d.pool.used, d.limit, d.info.Name)}
 	}
-	mem, err := d.context.CreateEmptyBuffer(cl.MemReadWrite, size)
+	mem, err := drive(d, "NewArray", func() (*cl.MemObject, error) { return d.context.CreateEmptyBuffer(cl.MemReadWrite, size) })
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,8 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		}
 		raw = cl.Bytes(v)
 	}
-	e, err := d.queue.EnqueueWriteBuffer(a.mem, false, 0, raw, nil)
+	mem := a.mem
+	e, err := drive(d, "Write", func() (*cl.Event, error) { return d.queue.EnqueueWriteBuffer(mem, false, 0, raw, nil) })
 	if err != nil {
 		return d.fail("Write", err)
 	}
@@ -160,20 +162,22 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 	var unwritten atomic.Int64 // one more than an entry that is
 	var raw []byte
 	if d.precision == bound.Float64 {
-		raw = cl.Bytes(dst)
-		if err = d.wait(func() error { return cl.ReadBuffer(d.queue, a.mem, 0, dst) }); err == nil {
-			onCores(len(dst), len(dst), func(from, to int) {
-				for i, x := range dst[from:to] {
+		var v []float64
+		if v, err = received[float64](d, a); err == nil {
+			raw = cl.Bytes(v)
+			onCores(len(v), len(v), func(from, to int) {
+				for i, x := range v[from:to] {
 					if math.Float64bits(x) == poison64 {
 						unwritten.Store(int64(from + i + 1))
 					}
 				}
+				copy(dst[from:to], v[from:to])
 			})
 		}
 	} else {
-		v := make([]float32, len(dst))
-		raw = cl.Bytes(v)
-		if err = d.wait(func() error { return cl.ReadBuffer(d.queue, a.mem, 0, v) }); err == nil {
+		var v []float32
+		if v, err = received[float32](d, a); err == nil {
+			raw = cl.Bytes(v)
 			onCores(len(v), len(v), func(from, to int) {
 				out := dst[from:to]
 				for i, x := range v[from:to] {
@@ -196,6 +200,19 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 		return d.distrust("Read", "left entry %d of %d numbers unwritten", bad, len(dst))
 	}
 	return d.fail("Read", err)
+}
+
+// received is what an array holds, in memory that is its own.
+func received[T cl.Element](d *Device, a *array) (v []T, err error) {
+	mem, n := a.mem, a.n
+	err = d.wait(func() error {
+		v, err = drive(d, "Read", func() ([]T, error) {
+			v := make([]T, n)
+			return v, cl.ReadBuffer(d.queue, mem, 0, v)
+		})
+		return err
+	})
+	return v, err
 }
 
 // array returns the device's array of n numbers.

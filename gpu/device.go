@@ -42,6 +42,9 @@ type Options struct {
 	Memory int64
 	// Profile measures every launch; see Device.Profile.
 	Profile bool
+	// Patience is how long a call of the driver may take at least before it is taken to hang; 0 means
+	// a minute.
+	Patience time.Duration
 
 	// sources and shape replace the kernels' in tests, build is added to the build
 	// options; untested leaves the self-test out.
@@ -69,6 +72,7 @@ type Device struct {
 	launched launched
 	profile  profile
 	ahead    ahead
+	driver   driver
 	// waited is how long the host has waited for the device, which was ready at opened.
 	waited time.Duration
 	opened time.Time
@@ -124,10 +128,12 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 	if sources == nil {
 		sources = kernels.Sources()
 	}
+	d.driver.patience = max(opts.Patience, opening)
 	err := d.build(sources, opts)
 	if err == nil && !opts.untested {
 		err = d.selfTest()
 	}
+	d.driver.patience = opts.Patience
 	if err != nil {
 		err = d.fail("Open", err)
 		_ = d.Close() // what it may complain of follows from err
@@ -192,17 +198,23 @@ func (d *Device) build(sources map[string]string, opts Options) (err error) {
 	return d.launched.init(d)
 }
 
-// Close gives everything back to the driver. The device must not be used again.
+// Close gives everything back to the driver, unless that hangs. The device must not be used again.
 func (d *Device) Close() error {
 	var errs []error
 	if d.queue != nil {
-		errs = append(errs, d.queue.Finish(), d.settle())
+		errs = append(errs, driven(d, "Close", d.queue.Finish), d.settle())
 	}
-	errs = append(errs, d.pool.free(), d.none.Release(), d.launched.ring.Release())
-	for _, k := range d.kernels {
-		errs = append(errs, k.compiled.Release())
+	spares := d.pool.drain()
+	errs = append(errs, driven(d, "Close", func() error {
+		errs := []error{released(spares), d.none.Release(), d.launched.ring.Release()}
+		for _, k := range d.kernels {
+			errs = append(errs, k.compiled.Release())
+		}
+		return errors.Join(append(errs, d.program.Release(), d.queue.Release(), d.context.Release())...)
+	}))
+	if !d.driver.hung {
+		close(d.driver.calls)
 	}
-	errs = append(errs, d.program.Release(), d.queue.Release(), d.context.Release())
 	return errors.Join(errs...)
 }
 
@@ -231,7 +243,7 @@ func (d *Device) Finish() error {
 	if d.lost != nil {
 		return d.lost
 	}
-	if err := d.wait(d.queue.Finish); err != nil {
+	if err := d.wait(func() error { return driven(d, "Finish", d.queue.Finish) }); err != nil {
 		return d.fail("Finish", err)
 	}
 	return d.fail("Finish", d.settle())

@@ -92,34 +92,49 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	if len(args) != len(k.Args) {
 		panic(fmt.Sprintf("gpu: kernel %s takes %d arguments, got %d", name, len(k.Args), len(args)))
 	}
+	all := make([]any, 0, len(args)+3)
 	for i, a := range args {
-		if err := k.compiled.SetArg(i, d.argument(k.Kernel, i, a)); err != nil {
-			return d.fail(name, err)
-		}
+		all = append(all, d.argument(k.Kernel, i, a))
 	}
-	for i, a := range []any{uint32(tasks), l.ring, l.next} {
-		if err := k.compiled.SetArg(len(args)+i, a); err != nil {
-			return d.fail(name, err)
-		}
-	}
+	all = append(all, uint32(tasks), l.ring, l.next)
 	local := d.local(k.Kernel)
 	global := up(tasks, local) * local
 	if k.Tiled {
 		global = tasks * local
 	}
-	event, err := d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil)
+	keep := d.profile.on
+	did, err := drive(d, name, func() (did launching, err error) {
+		for i, a := range all {
+			if err := k.compiled.SetArg(i, a); err != nil {
+				return did, err
+			}
+		}
+		if did.event, err = d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil); err != nil {
+			return did, err
+		}
+		if did.enqueued = true; !keep {
+			err = did.event.Release()
+		}
+		return did, err
+	})
+	if did.enqueued {
+		l.next++
+		l.names = append(l.names, name)
+	}
 	if err != nil {
 		return d.fail(name, err)
 	}
-	l.next++
-	l.names = append(l.names, name)
-	if d.profile.on {
-		d.profile.pending = append(d.profile.pending, timed{name, event, w})
-	} else if err := event.Release(); err != nil {
-		return d.fail(name, err)
+	if keep {
+		d.profile.pending = append(d.profile.pending, timed{name, did.event, w})
 	}
 	d.ahead.launched(w, time.Now())
 	return nil
+}
+
+// launching is how far a launch has come.
+type launching struct {
+	event    *cl.Event
+	enqueued bool
 }
 
 // argument converts a Go value to what the source says argument i is.
@@ -176,17 +191,26 @@ func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 func (d *Device) settle() error {
 	d.ahead.waited(time.Now())
 	l := &d.launched
-	for _, e := range l.events {
-		if err := e.Release(); err != nil {
-			return err
-		}
+	events, n := l.events, 0
+	if l.events = nil; len(l.names) > 0 {
+		n = kernels.Receipts + l.used
 	}
-	l.events = l.events[:0]
-	if len(l.names) == 0 {
+	if n == 0 && len(events) == 0 {
 		return nil
 	}
-	ring := make([]uint32, kernels.Receipts+l.used)
-	if err := cl.ReadBuffer(d.queue, l.ring, 0, ring); err != nil {
+	ring, err := drive(d, "Read", func() ([]uint32, error) {
+		for _, e := range events {
+			if err := e.Release(); err != nil {
+				return nil, err
+			}
+		}
+		ring := make([]uint32, n)
+		if n == 0 {
+			return ring, nil
+		}
+		return ring, cl.ReadBuffer(d.queue, l.ring, 0, ring)
+	})
+	if err != nil || n == 0 {
 		return err
 	}
 	for i, name := range l.names {
@@ -199,7 +223,7 @@ func (d *Device) settle() error {
 	if err := d.checkDigests(ring[kernels.Receipts:]); err != nil {
 		return err
 	}
-	return d.profile.collect()
+	return d.collect()
 }
 
 // up is a/b rounded up.

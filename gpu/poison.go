@@ -131,22 +131,25 @@ func (d *Device) poisonWord(i int) uint32 {
 	return uint32(uint64(poison64) >> (32 * (i % 2)))
 }
 
-// free gives all spare buffers back to the driver.
-func (p *pool) free() error {
-	var errs []error
-	release := func(m *cl.MemObject) {
-		p.used -= int64(m.Size())
-		errs = append(errs, m.Release())
-	}
-	for _, m := range p.spares.dirty {
-		release(m)
-	}
+// drain takes all spare buffers out of the pool, which are to be released.
+func (p *pool) drain() []*cl.MemObject {
+	all := p.spares.dirty
 	for _, list := range p.spares.clean {
-		for _, m := range list {
-			release(m)
-		}
+		all = append(all, list...)
+	}
+	for _, m := range all {
+		p.used -= int64(m.Size())
 	}
 	p.spares = spares{}
+	return all
+}
+
+// released gives buffers back to the driver.
+func released(all []*cl.MemObject) error {
+	var errs []error
+	for _, m := range all {
+		errs = append(errs, m.Release())
+	}
 	return errors.Join(errs...)
 }
 
@@ -158,6 +161,9 @@ func (d *Device) poison(a *array, size int) error {
 	}
 	d.pool.count.Fills++
 	d.pool.count.FilledBytes += int64(size)
-	e, err := d.queue.EnqueueFillBuffer(a.mem, pattern, 0, size, nil)
-	return errors.Join(err, e.Release())
+	mem := a.mem
+	return driven(d, "NewArray", func() error {
+		e, err := d.queue.EnqueueFillBuffer(mem, pattern, 0, size, nil)
+		return errors.Join(err, e.Release())
+	})
 }

@@ -57,26 +57,40 @@ type profile struct {
 
 func (p *profile) reset() { p.total = map[string]*KernelTime{} }
 
-func (p *profile) collect() error {
-	for _, t := range p.pending {
-		seconds, err := t.event.Duration()
-		if err != nil {
-			return err
+func (d *Device) collect() error {
+	p := &d.profile
+	pending := p.pending
+	if p.pending = nil; len(pending) == 0 {
+		return nil
+	}
+	took, err := drive(d, "Profile", func() ([]time.Duration, error) {
+		var all []time.Duration
+		for _, t := range pending {
+			took, err := t.event.Duration()
+			if err == nil {
+				err = t.event.Release()
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, took)
 		}
-		if err := t.event.Release(); err != nil {
-			return err
-		}
+		return all, nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, t := range pending {
 		k := p.total[t.name]
 		if k == nil {
 			k = &KernelTime{Name: t.name}
 			p.total[t.name] = k
 		}
 		k.Launches++
-		k.Seconds += seconds.Seconds()
+		k.Seconds += took[i].Seconds()
 		k.Bytes += t.bytes
 		k.Flops += t.flops
 	}
-	p.pending = p.pending[:0]
 	return nil
 }
 

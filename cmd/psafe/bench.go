@@ -49,7 +49,6 @@ func benchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer dev.close()
 		cpu, err := openDevices("cpu", dev.list[0].Precision(), gpu.Options{})
 		if err != nil {
 			return err

@@ -95,6 +95,9 @@ func does(cmd *cobra.Command, run func(ctx context.Context, stdout, stderr io.Wr
 	}
 	onlyOnce(f)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if done, err := beside(cmd.Context(), cmd.Name(), cmd.OutOrStdout(), cmd.ErrOrStderr()); done {
+			return err
+		}
 		return run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd

@@ -151,11 +151,11 @@ func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision) (*crossch
 		}
 		second = list[0].ID
 	}
-	a, err := openDevices(c.device, p, gpu.Options{})
+	a, err := openDevices(c.device, p, gpu.Options{Patience: patience(0)})
 	if err != nil {
 		return nil, err
 	}
-	b, err := openDevices(second, p, gpu.Options{})
+	b, err := openDevices(second, p, gpu.Options{Patience: patience(0)})
 	if err != nil {
 		a.close()
 		return nil, err
@@ -163,13 +163,10 @@ func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision) (*crossch
 	return &crosscheck.Pair{A: bound.Until(ctx, a.list[0]), B: bound.Until(ctx, b.list[0]), Close: func() { a.close(); b.close() }}, nil
 }
 
-// crosscheckStatus turns a difference into exit status 1, a device's fault into 3.
+// crosscheckStatus turns a difference into exit status 1.
 func crosscheckStatus(err error) error {
 	if _, differ := errors.AsType[*crosscheck.Difference](err); differ {
 		return &statusError{exitDifference, err}
-	}
-	if gpu.IsOutOfMemory(err) || gpu.IsDeviceLost(err) {
-		return &certify.DeviceError{Err: err}
 	}
 	return err
 }

@@ -26,6 +26,10 @@ type deviceFlags struct {
 	passes atomic.Int64
 	// opening, if it is set, is called before devices are opened.
 	opening func()
+	// again says that the command opens devices again and again, and gives them back between. What opens
+	// them once leaves that to the end of the process: a driver that crashed or hung in it would
+	// have the last word when all is done.
+	again bool
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
@@ -65,29 +69,32 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 		if err != nil {
 			return nil, err
 		}
-		return &certify.Devices{
-			List: opened.list, Spare: opened.spare, Blame: d.blame, Close: opened.close,
+		dev := &certify.Devices{
+			List: opened.list, Spare: opened.spare, Blame: d.blame,
 			Done: func() error {
 				if !d.profile {
 					return nil // a device that was lost has been replaced, and the records say so
 				}
 				return opened.printProfile(stderr, d.passes.Load())
 			},
-		}, nil
+		}
+		if d.again {
+			dev.Close = opened.close
+		}
+		return dev, nil
 	}
 }
 
-// blame says what to tell of an error in loading a posterior if the device is to blame,
-// and not the file.
+// blame says what to tell of a device that failed while a posterior was put on it.
 func (d *deviceFlags) blame(err error, file string) error {
-	switch {
-	case d.memory != "" && gpu.IsOutOfMemory(err):
+	if d.memory != "" && gpu.IsOutOfMemory(err) {
 		return fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)
-	case gpu.IsOutOfMemory(err), gpu.IsDeviceLost(err):
-		return err
 	}
-	return nil
+	return fmt.Errorf("--device %s: %w", d.device, err)
 }
+
+// isDevices says that an error is an OpenCL device's, whichever command it has ended.
+func isDevices(err error) bool { _, is := errors.AsType[*gpu.Error](err); return is }
 
 func defaultDevice() string {
 	if d := os.Getenv("PSAFE_DEVICE"); d != "" {
@@ -123,7 +130,7 @@ func (d *deviceFlags) open() (*devices, error) {
 // openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
-	opts := gpu.Options{Profile: d.profile}
+	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
 	}
@@ -185,6 +192,10 @@ func parseBytes(text string) (int64, error) {
 func (d *devices) printProfile(w io.Writer, passes int64) error {
 	for _, g := range d.opencl {
 		times, err := g.Profile()
+		if lost := g.Lost(); lost != nil {
+			fmt.Fprintf(w, "psafe: profile: none: %s\n", plain(inLine(lost)))
+			continue
+		}
 		if err != nil {
 			return &certify.DeviceError{Err: err}
 		}

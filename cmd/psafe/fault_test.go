@@ -47,6 +47,13 @@ func startFault() io.Writer {
 		for pattern != "" && countIn(pattern) < lines {
 			time.Sleep(time.Millisecond)
 		}
+		if kind == "memory" {
+			var all [][]byte
+			for {
+				all = append(all, make([]byte, 1<<28))
+				runtime.KeepAlive(all)
+			}
+		}
 		if kind == "stack" {
 			debug.SetMaxStack(1 << 20)
 			lines = deep(0)
@@ -54,6 +61,11 @@ func startFault() io.Writer {
 		_ = make([]int, 3)[lines]
 	}
 	switch kind {
+	case "memory": // and the command goes on if it is not for its records
+		if pattern == "" {
+			wrong()
+		}
+		fault.Go(nil, wrong)
 	case "writer":
 		return &panickyWriter{os.Stdout, lines}
 	case "crowd":
@@ -208,6 +220,38 @@ func TestFaultOfChild(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	os.Remove(m[1])
+}
+
+// TestOutOfMemory: where memory that the system limits runs out, the parent says so in a line, with a status
+// of its own, whatever the command; what is finished is there.
+func TestOutOfMemory(t *testing.T) {
+	if runtime.GOOS != "linux" || race {
+		t.Skip("how much Go needs is known for Linux")
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "r.jsonl")
+	slow := slices.Clone(interruptedRuns(t)["one record at a time"]) // with more cells
+	slow = slow[:slices.Index(slow, "--cells")]
+	for _, c := range []struct {
+		limit, fault, says string
+		args               []string
+	}{
+		{"-v 4194304", workerWord + " memory 0", "", []string{"inspect", testFile("cubic-128.npz")}},
+		{"-d 2000000", workerWord + " memory 1 " + out + ".partial", ": what is finished is in " + out + ".partial: add --resume to go on from there",
+			append([]string{"certify", "--device", "cpu", "--quiet", "--out", out, "--cells", "400"}, slow...)},
+	} {
+		cmd := exec.Command(sh, append([]string{"-c", "ulimit " + c.limit + ` && exec "$0" "$@"`, "psafe"}, c.args...)...)
+		cmd.Env = append(os.Environ(), testFault+"="+c.fault)
+		said, _ := cmd.CombinedOutput()
+		_, line, _ := strings.Cut("\n"+string(said), "\npsafe: ")
+		if code := cmd.ProcessState.ExitCode(); code != exitMemory || !strings.HasPrefix(line, "out of memory (") || strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, c.says+"\n") || strings.Contains(string(said), "goroutine") {
+			t.Errorf("%s: status %d, %.2000s", c.args[0], code, said)
+		}
+	}
 }
 
 // TestFewDescriptors: where descriptors run out, the line says what to do; at 8, which is what

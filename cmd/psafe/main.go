@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"psafe/host/job/certify"
 	"psafe/host/lab/paper"
@@ -23,6 +24,7 @@ const (
 	exitTime        = 5  // --total-time-limit ended certify or run; finished records as after 4
 	exitFault       = 6  // a panic; finished records as after 4
 	exitFaultAgain  = 7  // the same, in a shard of a campaign that a fault has ended before
+	exitMemory      = 8  // no more memory or threads; finished records as after 4
 	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
@@ -89,6 +91,7 @@ func status(err error, stderr io.Writer) int {
 	var contradiction *certify.Contradiction
 	var between *paper.Contradiction
 	var wrong *mistake
+	var memory *outOfMemory
 	status := exitUsage
 	switch {
 	case err == nil:
@@ -107,8 +110,12 @@ func status(err error, stderr io.Writer) int {
 		status = exitInterrupted
 	case errors.Is(err, context.Canceled):
 		status, err = exitInterrupted, &certify.Interrupted{}
-	case errors.As(err, &device):
+	case errors.As(err, &memory):
+		status = exitMemory
+	case errors.As(err, &device), isDevices(err):
 		status = exitDevice
+	case errors.Is(err, syscall.ENOMEM):
+		status, err = exitMemory, &outOfMemory{what: err.Error()}
 	}
 	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " "))+mend(err))
 	return status

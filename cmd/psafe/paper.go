@@ -121,6 +121,7 @@ func paperCommand() *cobra.Command {
 			return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--overwrite") || strings.HasPrefix(a, "--quiet")
 		})
 		cfg.Command = "psafe paper " + certify.Shell(lasting)
+		p.device.again = true
 		cfg.Open = p.device.opener(stderr)
 		w := &watch{bar: bar{w: stderr}, last: time.Now()}
 		if !p.quiet {

@@ -184,7 +184,6 @@ func (r *runFlags) certify(ctx context.Context, c *campaign.Run, found *campaign
 	}
 	defer os.Chdir(here)
 	once := &openOnce{flags: &r.device, opened: map[bound.Precision]*devices{}}
-	defer once.close()
 	progress := newProgress(stderr, r.progress)
 	progress.what = "tasks"
 	if !r.quiet || r.progress == progressJSON {
@@ -263,13 +262,13 @@ func (o *openOnce) open(p bound.Precision) (*certify.Devices, error) {
 		}
 		o.opened[p] = d
 	}
-	return &certify.Devices{List: d.list, Spare: d.spare, Blame: o.flags.blame}, nil
-}
-
-func (o *openOnce) close() {
-	for _, d := range o.opened {
-		d.close()
+	list := slices.Clone(d.list)
+	for i, g := range d.opencl {
+		if g.Lost() != nil { // to an earlier job
+			list[i] = d.spare()
+		}
 	}
+	return &certify.Devices{List: list, Spare: d.spare, Blame: o.flags.blame}, nil
 }
 
 // profile prints what each kernel cost, if that was asked for.

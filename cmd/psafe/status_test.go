@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"psafe/gpu"
+	"psafe/gpu/cl"
 	"psafe/host/job/certify"
 	"psafe/host/lab/crosscheck"
 	"psafe/host/lab/paper"
@@ -31,6 +34,8 @@ func TestErrorStatus(t *testing.T) {
 		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
 		{fmt.Errorf("r: %w: 3 of 5 records", &certify.DeviceError{Err: errors.New("lost")}), exitDevice},
 		{fmt.Errorf("r: %w", &mistake{status: exitFaultAgain, what: "index\nout of range"}), exitFaultAgain},
+		{crosscheckStatus(fmt.Errorf("lbp: %w", &gpu.Error{Op: "affine", Err: &cl.Error{Call: "clFinish", Code: -38}})), exitDevice},
+		{fmt.Errorf("r: %w", &outOfMemory{what: "newosproc"}), exitMemory}, {&noChild{&os.SyscallError{Syscall: "fork", Err: syscall.ENOMEM}}, exitMemory},
 		{&certify.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
 		{fmt.Errorf("r: %w", &certify.OutOfTime{Words: ": 3 of 5 records"}), exitTime}, {&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{told(&gate{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}, 1, 1, 0)}), exitUnder},
 	} {
@@ -53,7 +58,7 @@ func TestStatusesAreDocumented(t *testing.T) {
 	var help bytes.Buffer
 	usage(&help)
 	_, list, _ := strings.Cut(help.String(), "Exit status:")
-	known := map[int]bool{exitDone: true, exitDifference: true, exitUsage: true, exitDevice: true, exitInterrupted: true, exitTime: true, exitFault: true, exitFaultAgain: true, exitUnder: true}
+	known := map[int]bool{exitDone: true, exitDifference: true, exitUsage: true, exitDevice: true, exitInterrupted: true, exitTime: true, exitFault: true, exitFaultAgain: true, exitMemory: true, exitUnder: true}
 	for s := range 256 {
 		n := strconv.Itoa(s)
 		inPage, inHelp := strings.Contains(table, "\n| "+n+" |"), strings.Contains(" "+strings.Join(strings.Fields(list), " "), " "+n+" ")

@@ -121,7 +121,7 @@ func TestLostSigns(t *testing.T) {
 			if numbers(t, got) != numbers(t, whole) {
 				t.Errorf("%s: other numbers than the CPU's", call)
 			}
-			n = strings.Count(got, "chunks on cpu after")
+			n = strings.Count(got, "is dropped: ")
 			os.Remove(out)
 		}
 		if n == 0 || n == 300 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"psafe/gpu/cl"
@@ -80,6 +78,8 @@ type supervised struct {
 	// command are the arguments of this process.
 	command        []string
 	stdout, stderr io.Writer
+	// device is what drivers are needed for, empty where none is.
+	device string
 	// keep is the file or folder in which records stay that are finished, empty if there
 	// is none. again says how to go on from there.
 	keep, again string
@@ -142,17 +142,43 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 		}
 		devices = append(devices, *w)
 	}
-	named := func(w string) bool { return w != "cpu" }
-	if !slices.ContainsFunc(devices, named) || !child.CanWork || !cl.Installed() {
+	if s.device = usesDriver(devices); !child.CanWork || s.device == "" && !watchesOver() {
 		return false, nil
 	}
+	return s.inChild(ctx, devices)
+}
+
+// usesDriver is the first of devices that a driver is needed for, empty if none is.
+func usesDriver(devices []string) string {
+	i := slices.IndexFunc(devices, func(w string) bool { return w != "cpu" })
+	if i < 0 || !cl.Installed() {
+		return ""
+	}
+	return devices[i]
+}
+
+// inChild runs the command in a child; a command that needs no driver goes on here where no child can be
+// started.
+func (s *supervised) inChild(ctx context.Context, devices []string) (done bool, err error) {
 	list, err := json.Marshal(devices)
 	if err != nil {
 		panic("psafe: " + err.Error())
 	}
 	s.command = append([]string{workerWord, string(list)}, s.command...)
-	return true, s.supervise(ctx, devices[slices.IndexFunc(devices, named)])
+	err = s.supervise(ctx)
+	if _, none := errors.AsType[*noChild](err); none && s.device == "" {
+		return false, nil
+	}
+	return true, err
 }
+
+// noChild says that no process can be started.
+type noChild struct{ err error }
+
+func (e *noChild) Error() string {
+	return fmt.Sprintf("no process can be started for %s: %v", stranger(), e.err)
+}
+func (e *noChild) Unwrap() error { return e.err }
 
 // chooseDevice is what --device auto means: the largest GPU that lists itself and passes
 // its self-test in a child, or a CPU. What it passes over is told in a line each.
@@ -193,45 +219,9 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 // by itself: what is finished is on the disk already.
 const grace = respite + 3*tidying
 
-// talk is what a child has reported.
-type talk struct {
-	lines chan string
-
-	mu   sync.Mutex
-	rest []byte
-	all  int
-	done int // the status, -1 before
-}
-
-func (t *talk) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all += len(b); t.all > 4096 {
-		return 0, child.ErrFlood
-	}
-	t.rest = append(t.rest, b...)
-	for {
-		line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
-		if !whole {
-			return len(b), nil
-		}
-		t.rest = rest
-		if status, ok := strings.CutPrefix(string(line), "done "); ok {
-			if n, err := strconv.Atoi(status); err == nil {
-				t.done = n
-			}
-			continue
-		}
-		select {
-		case t.lines <- string(line):
-		default: // no child says so much
-		}
-	}
-}
-
 // supervise runs the command in a child. Its error has the exit status with which this
 // process is to end.
-func (s *supervised) supervise(ctx context.Context, device string) error {
+func (s *supervised) supervise(ctx context.Context) error {
 	stdout, outDone, err := asFile(s.stdout)
 	if err != nil {
 		return err
@@ -243,13 +233,13 @@ func (s *supervised) supervise(ctx context.Context, device string) error {
 	t := &talk{lines: make(chan string, 16), done: -1}
 	c, err := startChild(child.Options{Args: s.command, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Report: t})
 	if err != nil {
-		return errors.Join(fmt.Errorf("no process can be started for %s: %w", stranger(), err), outDone(), errDone())
+		return errors.Join(&noChild{err}, outDone(), errDone())
 	}
 	end, why := s.attend(ctx, c, t.lines)
 	if err := errors.Join(outDone(), errDone()); err != nil {
 		return err
 	}
-	return s.judge(device, t, end, why)
+	return s.judge(t, end, why)
 }
 
 // why a child was killed.
@@ -257,9 +247,10 @@ type why struct {
 	interrupted bool
 	late        time.Duration
 	opening     bool // is where it ended
+	done        bool // it had said that it was, and did not end
 }
 
-// attend passes signals on until the child ends.
+// attend passes signals on until the child ends; its end is nil if it does not even when it is killed.
 func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan string) (*child.End, why) {
 	supervising.Store(true)
 	defer supervising.Store(false)
@@ -272,11 +263,15 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 	fault.Go(nil, func() { ended <- c.Wait() })
 
 	var w why
-	var tooLate, limit, unsignalled <-chan time.Time
+	var tooLate, finished, gone, limit, unsignalled <-chan time.Time
 	cancelled := ctx.Done()
+	kill := func() {
+		c.Kill()
+		gone = time.After(grace)
+	}
 	interrupt := func(s os.Signal) {
 		if w.interrupted {
-			c.Kill() // a second signal ends at once
+			kill() // a second signal ends at once
 			return
 		}
 		w.interrupted, tooLate = true, time.After(grace)
@@ -299,11 +294,20 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 				interrupt(os.Interrupt)
 			}
 		case <-tooLate:
-			c.Kill()
+			kill()
+		case <-finished:
+			w.done = true
+			kill()
+		case <-gone: // a driver keeps it in the kernel, where nothing ends it
+			return nil, w
 		case <-limit:
 			w.late = patience(testLimit)
-			c.Kill()
+			kill()
 		case line := <-lines:
+			if line == doneLine {
+				finished = time.After(grace)
+				continue
+			}
 			w.opening = line == "opening"
 			if limit = nil; w.opening {
 				s.showNotes()
@@ -314,23 +318,35 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 }
 
 // judge makes an error of a child's end.
-func (s *supervised) judge(device string, t *talk, end *child.End, w why) error {
+func (s *supervised) judge(t *talk, end *child.End, w why) error {
 	where := ""
 	if info, err := os.Stat(s.keep); s.keep != "" && err == nil && info.Size() > 0 {
 		where = ": what is finished is in " + plain(s.keep)
 	}
-	if t.done >= 0 && t.done == end.Status() {
-		if t.done == exitDone {
+	if done := t.said(); done >= 0 && (w.done || end != nil && done == end.Status()) {
+		if done == exitDone {
 			return nil
 		}
-		return &exited{t.done}
+		return &exited{done}
 	}
 	eraseBar(s.stderr) // that nobody ended
 	switch {
 	case w.interrupted:
 		return &certify.Interrupted{Words: where}
+	case end == nil:
+		end = &child.End{}
+	}
+	kept := strings.TrimPrefix(where, ": ")
+	if where != "" {
+		where += ": " + s.again + " to go on from there"
+	}
+	switch memory := end.OutOfMemory(); {
+	case memory != "":
+		return &outOfMemory{memory, where}
 	case end.OwnFault():
-		return newMistake(end.Fault(), end.Said(), strings.TrimPrefix(where, ": "))
+		return newMistake(end.Fault(), end.Said(), kept)
+	case s.device == "":
+		return endOfCPU(end, where, kept)
 	}
 	what, when := end.What(), "in the middle of the run"
 	if w.late > 0 {
@@ -339,10 +355,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 	if w.opening {
 		when = "while the device was opened and tested"
 	}
-	if where != "" {
-		where += ": " + s.again + " to go on from there"
-	}
-	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
+	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", s.device, stranger(), what, when, where)}
 }
 
 // asFile is a file that ends up in w, and what to call when nobody writes to it any more.

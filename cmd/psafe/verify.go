@@ -196,7 +196,6 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 		return nil, err
 	}
 	result, err := q.Ask(ctx, tasks, opened.list[0], opened.spare)
-	opened.close()
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64)
 				return v
 			}
 			if v[j] = p.RoundHi(f(j)); !(v[j] < p.Max()/4) {
-				failed = fmt.Errorf("entry %d: a standard deviation or its square does not fit %v: use --precision float64", j, p)
+				failed = Unfitf("entry %d: a standard deviation or its square does not fit %v: use --precision float64", j, p)
 			}
 		}
 		return v

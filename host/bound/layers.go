@@ -175,7 +175,7 @@ func (l *layer) shape(m network.Map) error {
 	case network.Fixed:
 		return l.linearLists(m.Lowered())
 	}
-	return fmt.Errorf("a %T has no bounds", m)
+	return Unfitf("a %T has no bounds", m)
 }
 
 // classify fills in what depends on the layers around layer k; inputFed is how many layers the

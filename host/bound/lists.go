@@ -1,10 +1,6 @@
 package bound
 
-import (
-	"fmt"
-
-	"psafe/host/model/network"
-)
+import "psafe/host/model/network"
 
 // mostNumber is what the whole numbers on devices are below: float32 has all of those.
 const mostNumber = 1 << 24
@@ -58,7 +54,7 @@ func (l *layer) linearLists(low *network.Lowered) error {
 	l.positions, l.taps, l.channels, l.dense = low.Positions, low.Taps, low.Channels, low.Dense()
 	l.hostTap, l.hostWeight, l.hostCoefficient = low.Tap, low.Weight, [2][]float64{low.CoefficientLo, low.CoefficientHi}
 	if n := max(l.positions*l.taps, l.taps*l.channels); n >= mostNumber {
-		return fmt.Errorf("%d places with %d taps and %d channels have numbers that do not fit devices, which count to 2^24", l.positions, l.taps, l.channels)
+		return Unfitf("%d places with %d taps and %d channels have numbers that do not fit devices, which count to 2^24", l.positions, l.taps, l.channels)
 	}
 	if l.dense {
 		l.longest = 1
@@ -81,7 +77,7 @@ func (l *layer) linearLists(low *network.Lowered) error {
 func (l *layer) poolLists(members []int32) error {
 	l.hostMembers = members
 	if n := len(members); n >= mostNumber {
-		return fmt.Errorf("windows of %d members in all have numbers that do not fit devices, which count to 2^24", n)
+		return Unfitf("windows of %d members in all have numbers that do not fit devices, which count to 2^24", n)
 	}
 	count := make([]int, l.in)
 	for _, j := range members {

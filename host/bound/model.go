@@ -83,7 +83,7 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 	p := m.dev.Precision()
 	for k, l := range post.Layers {
 		if most := p.longestSum(); l.Inputs() > most || l.Outputs() > most {
-			return fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.Inputs(), l.Outputs(), most, p)
+			return Unfitf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.Inputs(), l.Outputs(), most, p)
 		}
 	}
 	var err error
@@ -181,7 +181,7 @@ type Ends struct{ CentreLo, CentreHi, Unit []float64 }
 func NewEnds(g *posterior.Params, p Precision, reach float64) (*Ends, error) {
 	n := len(g.Mean)
 	if len(g.SdHi) != n {
-		return nil, fmt.Errorf("%d weights have %d standard deviations: they are not independent normal ones", n, len(g.SdHi))
+		return nil, Unfitf("%d weights have %d standard deviations: they are not independent normal ones", n, len(g.SdHi))
 	}
 	e := &Ends{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for j, mean := range g.Mean {
@@ -193,7 +193,7 @@ func NewEnds(g *posterior.Params, p Precision, reach float64) (*Ends, error) {
 			e.Unit[j] = p.RoundHi(max(g.SdHi[j], 4*p.Unit()*math.Abs(mean), 4*p.Eta()))
 		}
 		if far := math.Abs(mean) + (reach+7)*e.Unit[j]; !(far < p.Max()/4) {
-			return nil, fmt.Errorf("entry %d (mean %v, sd %v) does not fit %v: use --precision float64", j, mean, g.SdHi[j], p)
+			return nil, Unfitf("entry %d (mean %v, sd %v) does not fit %v: use --precision float64", j, mean, g.SdHi[j], p)
 		}
 	}
 	return e, nil

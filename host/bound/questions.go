@@ -52,7 +52,7 @@ func (p Precision) roundBox(lo, hi []float64, b property.Box) (nonNeg bool, err 
 	for j := range lo {
 		l, h := p.RoundLo(b.Lo[j]), p.RoundHi(b.Hi[j])
 		if !(l >= -p.Max() && h <= p.Max() && l <= h) {
-			return false, fmt.Errorf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
+			return false, Unfitf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
 		}
 		lo[j], hi[j] = l, h
 		nonNeg = nonNeg && l >= 0

@@ -5,7 +5,8 @@ import "context"
 // Until is dev for work that has to stop when ctx ends: from then on it gives no memory and
 // moves no numbers, and the error is ctx's. A pass over a network asks for memory at every
 // layer, so it stops within one operation, however deep the network is, and where dev can look
-// inside of its operations (it has a method Within, as the fallback does), within a part of one.
+// inside of its operations (it has a method Within, as the fallback does, and OpenCL devices while
+// they wait), within a part of one.
 // Bounds that come out are dev's own.
 func Until(ctx context.Context, dev Device) Device { return UntilOver(ctx.Err, dev) }
 
@@ -23,6 +24,9 @@ func UntilOver(over func() error, dev Device) Device {
 func looking(dev Device, over func() error) Device {
 	switch d := dev.(type) {
 	case until:
+		d.Device = looking(d.Device, over)
+		return d
+	case untilBatched:
 		d.Device = looking(d.Device, over)
 		return d
 	case interface {

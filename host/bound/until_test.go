@@ -66,12 +66,24 @@ func (d insider) Do(op bound.Operation) error {
 	return nil
 }
 
+// batchedInsider says what size of batch suits it, too, as an OpenCL device does.
+type batchedInsider struct{ insider }
+
+func (d batchedInsider) PreferredBatchBytes() int64 { return 1 }
+
+func (d batchedInsider) Within(over func() error) bound.Device {
+	return batchedInsider{d.insider.Within(over).(insider)}
+}
+
 // TestUntilInside: a device that can look inside of its operations asks all that may end the work,
 // and so does the host.
 func TestUntilInside(t *testing.T) {
-	for which := range 2 {
+	for which := range 4 {
 		ended := make([]error, 2)
 		dev := bound.Device(insider{Device: fallback.New(bound.Float64)})
+		if which >= 2 {
+			which, dev = which-2, batchedInsider{dev.(insider)}
+		}
 		for i := range ended {
 			dev = bound.UntilOver(func() error { return ended[i] }, dev)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"psafe/internal/fault"
+	"psafe/internal/infile"
 )
 
 // Options are how a child is started.
@@ -45,8 +46,11 @@ type Child struct {
 	reading                   sync.WaitGroup
 
 	mu sync.Mutex
-	// ended says that the process is no more: its number may be another's.
-	ended, flooded bool
+	// ended says that the process is no more: its number may be another's. killed says that Kill was
+	// called before.
+	ended, flooded, killed bool
+	// starved is how many processes the system had killed for the sake of memory at the start.
+	starved int64
 }
 
 // Start starts a child. Its error is the system's.
@@ -89,7 +93,7 @@ func Start(o Options) (*Child, error) {
 		c.close()
 		return nil, err
 	}
-	c.said = &tail{limit: o.Flood}
+	c.said, c.starved = &tail{limit: o.Flood}, infile.Starved()
 	for to, from := range map[io.Writer]*os.File{o.Report: c.report, c.said: c.chatter} {
 		fault.Go(&c.reading, func() {
 			// A buffer must not fill itself (io.ReaderFrom) past what its Write refuses.
@@ -121,6 +125,7 @@ func (c *Child) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended {
+		c.killed = true
 		killGroup(c.cmd.Process)
 	}
 }
@@ -132,6 +137,9 @@ const linger = time.Second
 // running in its process group is killed.
 func (c *Child) Wait() *End {
 	err := c.cmd.Wait()
+	c.mu.Lock()
+	killed := c.killed
+	c.mu.Unlock()
 	c.Kill()
 	c.mu.Lock()
 	c.ended = true
@@ -148,7 +156,9 @@ func (c *Child) Wait() *End {
 	if err != nil && !failed {
 		return &End{lost: err}
 	}
-	return &End{state: c.cmd.ProcessState, said: c.said.text(), flooded: c.flooded}
+	e := &End{state: c.cmd.ProcessState, said: c.said.text(), flooded: c.flooded}
+	e.starved = !killed && e.KilledBy(os.Kill) && infile.Starved() > c.starved
+	return e
 }
 
 // tail keeps the beginning and the end of what is written to it.

@@ -206,6 +206,17 @@ func TestOwnFault(t *testing.T) {
 			t.Errorf("%q: own fault %v", said, !own)
 		}
 	}
+	for said, memory := range map[string]string{
+		"fatal error: runtime: out of memory\n": "runtime: out of memory", "fatal error: out of memory allocating heap arena map\n": "out of memory", "fatal error: newosproc\n": "newosproc",
+		"fatal error: runtime: cannot allocate memory\n": "runtime: cannot allocate memory", "runtime: failed to create new OS thread (have 5 already; errno=11)\n": "failed to create new OS thread",
+		"fakecgo: pthread_create failed: 11\nSIGABRT: abort\nPC=0x7f": "fakecgo: pthread_create failed", "terminate called after throwing an instance of 'std::bad_alloc'\n": "std::bad_alloc",
+		"LLVM ERROR: out of memory\nAllocation failed\n": "out of memory", "fatal error: failed to reserve page summary memory\n": "failed to reserve page summary memory",
+		"panic: out of memory\n": "", "fatal error: stack overflow\n": "", "a driver's words: out of memory": "", "": "",
+	} {
+		if got := end(said).OutOfMemory(); got != memory {
+			t.Errorf("%q: out of memory %q, want %q", said, got, memory)
+		}
+	}
 	if got := end("x\n\x1b[2J" + strings.Repeat("é", 300)).What(); strings.ContainsRune(got, '\x1b') || len([]rune(got)) > 300 {
 		t.Errorf("%q", got)
 	}

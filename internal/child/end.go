@@ -8,18 +8,20 @@ import (
 	"unicode"
 )
 
-// End is how a child ended.
+// End is how a child ended; the zero value is that of one that does not end though it was killed.
 type End struct {
 	state   *os.ProcessState
 	said    string
 	flooded bool
+	// starved says that the system killed it for the sake of memory.
+	starved bool
 	// lost is why the system does not know how it ended.
 	lost error
 }
 
 // Status is the exit status, -1 if a signal ended it.
 func (e *End) Status() int {
-	if e.lost != nil {
+	if e.lost != nil || e.state == nil {
 		return -1
 	}
 	return e.state.ExitCode()
@@ -41,6 +43,31 @@ func (e *End) OwnFault() bool {
 	return e.Status() == 2 && goFault.MatchString(e.said) && !foreign.MatchString(e.said)
 }
 
+// memory matches the words of Go's runtime, of C++ and of LLVM where they get no more memory, threads or
+// descriptors.
+var memory = regexp.MustCompile(`(?m)^(?:fatal error: |runtime: |terminate called after throwing an instance of '|LLVM ERROR: )?(` +
+	`(?:runtime: )?(?:out of memory|cannot allocate memory|cannot map pages|failed to reserve page summary memory|failed to create new OS thread|newosproc|netpollinit failed|eventfd failed)` +
+	`|fakecgo: pthread_create failed|std::bad_alloc)`)
+
+// OutOfMemory is in a few words what the process did not get, memory or threads, that ended it; empty
+// if something else did.
+func (e *End) OutOfMemory() string {
+	switch found := memory.FindStringSubmatch(e.said); {
+	case e.Status() == 0:
+		return ""
+	case e.starved:
+		return "the system has killed it"
+	case found != nil:
+		return found[1]
+	}
+	return ""
+}
+
+// KilledBy says that a signal ended the process.
+func (e *End) KilledBy(s os.Signal) bool {
+	return e.state != nil && e.state.String() == "signal: "+s.String()
+}
+
 // Fault is Go's word for it, where OwnFault is true.
 func (e *End) Fault() string { return goFault.FindStringSubmatch(e.said)[2] }
 
@@ -50,6 +77,8 @@ func (e *End) What() string {
 	switch status := e.Status(); {
 	case e.lost != nil:
 		return "ended in a way that the system does not know: " + e.lost.Error()
+	case e.state == nil:
+		return "cannot be ended"
 	case e.flooded:
 		return "flooded its output" + e.quote()
 	case crashed.MatchString(e.said):

@@ -9,8 +9,8 @@ const always = 64 << 20
 const anywhere = 1 << 47
 
 // Afford refuses what takes more bytes of memory than this process may still have, where
-// the system says how much that is (Linux: the limit of the address space as ulimit -v
-// sets it, the limit of the container, and what is free). What runs out of memory while it
+// the system says how much that is (Linux: the limits of the address space and of data as
+// ulimit -v and -d set them, the limit of the container, and what is free). What runs out of memory while it
 // reads would end without a word of what was wrong.
 func Afford(bytes int64) error {
 	if bytes <= always {
@@ -37,7 +37,7 @@ const grant = 2 * always
 // so that half of what is free is not passed without a word. Its error is that of Afford, about what
 // there is with those.
 func (a *Account) Take(bytes int64) error {
-	if a.used += bytes; a.used <= a.granted {
+	if a.used += bytes; a.used <= max(a.granted, always) {
 		return nil
 	}
 	more := max(a.used, grant)

@@ -2,7 +2,10 @@
    strangers of stranger_test.go. It knows where a function's arguments lie and not what
    they mean, so it is for 64-bit Linux.
 
-   PSAFE_WRAP       "ACTION FUNCTION N": what happens at the N-th call of a function
+   PSAFE_WRAP       "ACTION FUNCTION N": what happens at the N-th call of a function, or of any; the action
+                    may be a number: the code that this call returns and all calls of that function from
+                    then on, or this one alone with an x behind it
+   PSAFE_WRAP_COUNTS  a file for how often each function was called: 44 bytes of a name and a number each
    PSAFE_WRAP_WHEN  a file: calls count only while it has something in it
    PSAFE_WRAP_GPU   if set, every device says that it is a GPU
    PSAFE_WRAP_LIE   "PARAM NUMBER": what clGetDeviceInfo answers, in 8 bytes
@@ -17,18 +20,21 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 typedef uint64_t W; /* any argument */
 
 static int lying; /* the action that changes answers has begun */
+static int failing, fails_once; /* the code of calls that fail */
 
 static void *segv(void *unused) { *(volatile int *)16 = 1; return unused; }
 
@@ -48,6 +54,7 @@ static void act(const char *action) {
     }
     if (!strcmp(action, "report")) for (int i = 0; i < 100000; i++) (void)!write(3, "device {\"id\":\"0:0\"}\n", 20);
     if (!strcmp(action, "lie")) lying = 1;
+    if (atoi(action)) failing = atoi(action), fails_once = strchr(action, 'x') != NULL;
 }
 
 static void control(const char *now) {
@@ -71,17 +78,37 @@ static void control(const char *now) {
 
 __attribute__((constructor)) static void loaded(void) { control("load"); }
 
-static void enter(const char *name) {
+/* How often each function was called, in the file of PSAFE_WRAP_COUNTS, which whoever ends the process
+   leaves as it is. */
+static void count(const char *name) {
+    static struct { char name[44]; uint32_t n; } *counts;
+    const char *path = getenv("PSAFE_WRAP_COUNTS");
+    if (!path) return;
+    if (!counts) {
+        int f = open(path, O_RDWR | O_CREAT, 0666);
+        if (f < 0 || ftruncate(f, 64 * sizeof *counts)) abort();
+        counts = mmap(NULL, 64 * sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
+    }
+    int i = 0;
+    while (*counts[i].name && strcmp(counts[i].name, name)) i++;
+    strcpy(counts[i].name, name);
+    counts[i].n++;
+}
+
+/* The code that a call fails with, 0 if it does not. */
+static int enter(const char *name) {
     control("before");
+    count(name);
     static int calls, started;
     static char action[32], function[64];
     static int n;
     const char *what = getenv("PSAFE_WRAP"), *when = getenv("PSAFE_WRAP_WHEN");
-    if (!what) return;
+    if (!what) return 0;
     if (!started) { started = 1; if (sscanf(what, "%31s %63s %d", action, function, &n) != 3) abort(); }
     struct stat s;
-    if (strcmp(name, function) || when && (stat(when, &s) || s.st_size == 0)) return;
+    if (strcmp("any", function) && strcmp(name, function) || when && (stat(when, &s) || s.st_size == 0)) return 0;
     if (++calls == n) act(action);
+    return calls == n || !fails_once ? failing : 0;
 }
 
 static void *real(const char *name) {
@@ -97,15 +124,26 @@ static void *real(const char *name) {
 #define ARGS a, b, c, d, e, f, g, h, i, j
 #define FORWARD(name)                             \
     static void *next;                            \
-    enter(#name);                                 \
+    int code_ = enter(#name);                     \
+    if (code_) return (W)(int64_t)code_;          \
     if (!next) next = real(#name);                \
     W got = ((W(*)(PARAMS))next)(ARGS);           \
     control("after");
 #define WRAP(name) W name(PARAMS) { FORWARD(name) return got; }
+/* What returns an object has a place for the code. */
+#define FORWARD_CREATE(name, code)                \
+    static void *next;                            \
+    int code_ = enter(#name);                     \
+    if (code_) { *(int32_t *)code = code_; return 0; } \
+    if (!next) next = real(#name);                \
+    W got = ((W(*)(PARAMS))next)(ARGS);           \
+    control("after");
+#define WRAP_CREATE(name, code) W name(PARAMS) { FORWARD_CREATE(name, code) return got; }
 
 /* More platforms than there can be. */
 W clGetPlatformIDs(PARAMS) {
-    enter("clGetPlatformIDs");
+    int code = enter("clGetPlatformIDs");
+    if (code) return (W)(int64_t)code;
     if (lying) {
         if (c) *(uint32_t *)c = 4000000000u;
         return 0;
@@ -150,7 +188,7 @@ W clEnqueueWriteBuffer(PARAMS) {
 static W wrong_kernel, wrong_memory;
 
 W clCreateKernel(PARAMS) {
-    FORWARD(clCreateKernel)
+    FORWARD_CREATE(clCreateKernel, c)
     char name[64];
     const char *wrong = getenv("PSAFE_WRAP_KERNEL");
     if (wrong && sscanf(wrong, "%63s", name) == 1 && !strcmp(name, (const char *)b)) wrong_kernel = got;
@@ -178,10 +216,10 @@ W clEnqueueNDRangeKernel(PARAMS) {
 }
 
 WRAP(clGetPlatformInfo) WRAP(clGetDeviceIDs)
-WRAP(clCreateContext) WRAP(clReleaseContext)
-WRAP(clCreateCommandQueue) WRAP(clReleaseCommandQueue) WRAP(clFinish)
-WRAP(clCreateBuffer) WRAP(clReleaseMemObject)
-WRAP(clCreateProgramWithSource) WRAP(clBuildProgram) WRAP(clGetProgramBuildInfo) WRAP(clReleaseProgram)
+WRAP_CREATE(clCreateContext, f) WRAP(clReleaseContext)
+WRAP_CREATE(clCreateCommandQueue, d) WRAP(clReleaseCommandQueue) WRAP(clFinish)
+WRAP_CREATE(clCreateBuffer, e) WRAP(clReleaseMemObject)
+WRAP_CREATE(clCreateProgramWithSource, e) WRAP(clBuildProgram) WRAP(clGetProgramBuildInfo) WRAP(clReleaseProgram)
 WRAP(clGetKernelWorkGroupInfo) WRAP(clReleaseKernel)
 WRAP(clEnqueueFillBuffer) WRAP(clEnqueueMarkerWithWaitList)
 WRAP(clWaitForEvents) WRAP(clGetEventInfo) WRAP(clGetEventProfilingInfo) WRAP(clReleaseEvent)

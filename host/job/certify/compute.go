@@ -110,15 +110,22 @@ func (r *ready) notes() []Note {
 	return slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes)
 }
 
-// blame decides whether loading a posterior failed for the device's sake or for the
-// file's.
+// blame is the error of loading a posterior: the file's fault where its numbers do not fit, and
+// else the device's, as all of it that is not the file is the device's work.
 func (d *Devices) blame(err error, file string) error {
-	if d.Blame != nil {
-		if fault := d.Blame(err, file); fault != nil {
-			return &DeviceError{fault}
-		}
+	if isUnfit(err) {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	return fmt.Errorf("%s: %w", file, err)
+	if d.Blame != nil {
+		err = d.Blame(err, file)
+	}
+	return &DeviceError{err}
+}
+
+// isUnfit says that numbers of a file do not fit, which no device could mend.
+func isUnfit(err error) bool {
+	_, unfit := errors.AsType[*bound.Unfit](err)
+	return unfit
 }
 
 // goOn certifies what is left and writes it behind what there is. Nothing is left to
@@ -182,6 +189,8 @@ func (r *ready) blamed(ctx context.Context, err error, engines []*engine.Engine)
 		return &Contradiction{found}
 	case ctx.Err() != nil:
 		return ended(ctx)
+	case isUnfit(err): // of the posterior: tasks have been looked at when they were read
+		return fmt.Errorf("%s: %w", r.Posterior.Path, err)
 	}
 	return &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 }

@@ -166,7 +166,7 @@ type Devices struct {
 	// Spare makes the device of last resort, nil where List is that one.
 	Spare func() bound.Device
 	// Blame says what to tell the user where loading the posterior of a file failed for
-	// the device's sake, nil if it did not.
+	// the device's sake; nil for the error itself.
 	Blame func(err error, file string) error
 	// Done is called when everything is written, before Close; Close ends every run.
 	Done  func() error

@@ -22,7 +22,10 @@ func (m method) judgeLinearised(ctx context.Context, cells []*cell) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	features, _, err := m.e.LinearisedOn(m.e.Model)
+	features, err := engine.Somewhere(m.e, "preparing the mean network", func(on *bound.Model) ([]*engine.Features, error) {
+		below, _, err := m.e.LinearisedOn(on)
+		return below, err
+	})
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 	if masked != nil && masked.First == 0 {
 		return m.eachInputs(ctx, cells, say)
 	}
-	features, err := m.e.FeaturesOn(m.e.Model)
+	features, err := engine.Somewhere(m.e, "preparing features", m.e.FeaturesOn)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/bound"
 	"psafe/host/model/posterior"
 )
 
@@ -33,7 +34,7 @@ func NewBlocks(post *posterior.Posterior, ended Ended) (b *Blocks, err error) {
 			b.of[k], err = newLayer(l, all[k], 0, ended)
 		}
 		if err == nil && b.independent && !(InRange(l.Weight.SdHi) && InRange(l.Bias.SdHi)) {
-			err = fmt.Errorf("a standard deviation is above %v", Most)
+			err = bound.Unfitf("a standard deviation is above %v", Most)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)

@@ -2,7 +2,6 @@ package covary
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"sync"
 
@@ -44,7 +43,7 @@ func NewDependent(l *posterior.Layer, c *posterior.Covariance, ended Ended) (bou
 	case network.Conv:
 		return NewConv(l, m, c, ended)
 	}
-	return nil, fmt.Errorf("a covariance of a %T has no bounds", l.Map)
+	return nil, bound.Unfitf("a covariance of a %T has no bounds", l.Map)
 }
 
 // newLayer prepares a dense layer with covariances of rows that are made up to so many inputs. Errors are those of
@@ -52,7 +51,7 @@ func NewDependent(l *posterior.Layer, c *posterior.Covariance, ended Ended) (bou
 func newLayer(l *posterior.Layer, c *posterior.Covariance, most int, ended Ended) (*Layer, error) {
 	for _, list := range [][]float64{c.Factor, c.QA, c.QG, c.Sd} {
 		if !InRange(list) {
-			return nil, fmt.Errorf("a covariance has numbers above %v", Most)
+			return nil, bound.Unfitf("a covariance has numbers above %v", Most)
 		}
 	}
 	t := &Layer{layer: l, c: c, in: l.Inputs(), out: l.Outputs()}

@@ -1,7 +1,6 @@
 package covary
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -43,7 +42,7 @@ func NewShared(post *posterior.Posterior) (*Shared, error) {
 			copy(l.p, c.Factor)
 		}
 		if !InRange(l.p) {
-			return nil, fmt.Errorf("layer %d: a deviation is above %v", k, Most)
+			return nil, bound.Unfitf("layer %d: a deviation is above %v", k, Most)
 		}
 		s.layers = append(s.layers, l)
 	}

@@ -37,9 +37,11 @@ type Engine struct {
 	Reach  float64
 	// depth is how many activations rows of hidden neurons pass at most, 0 for all.
 	depth int
-	// moved counts the chunks that the spare device had to do.
-	moved int
-	fault error
+	// moved counts the chunks that the spare device had to do, failures those that the device has failed
+	// at, less what its successes excuse (failing.go); fault is the latest.
+	moved    int
+	failures float64
+	fault    error
 	// Deviations is the posterior as concentration LBP needs it, by model; moments is what
 	// they are made of, once it has been asked for.
 	Deviations map[*bound.Model]*bound.Deviations
@@ -149,8 +151,8 @@ func (e *Engine) AtATime(free, each int64, few int) int {
 
 // Guarded asks the device for the answers of a chunk, a kind of work, and takes them in; if
 // the device fails, on its halves, and then the spare device. So a chunk is answered by
-// launches that succeeded or not at all. If a recheck finds a number that differs, the error
-// is a *Dropped and nothing is taken in.
+// launches that succeeded or not at all. If a recheck finds a number that differs, or the device is
+// lost, the error is a *Dropped and nothing is taken in.
 func Guarded[P any](e *Engine, work string, chunk []P, ask Asker[P]) error {
 	if e.recheck.off != nil {
 		return onSpare(e, chunk, ask)
@@ -162,37 +164,20 @@ func Guarded[P any](e *Engine, work string, chunk []P, ask Asker[P]) error {
 	if over := e.timing.over(); over != nil {
 		return over
 	}
-	half := (len(chunk) + 1) / 2
-	for _, part := range [][]P{chunk[:half], chunk[half:]} {
-		if len(part) == 0 {
-			continue
-		}
-		again, err := onDevice(e, work, part, ask)
-		if again != nil {
-			if over := e.timing.over(); over != nil {
-				return over
-			}
-			if e.spare == nil {
-				return fault
-			}
-			e.fault = fault
-			err = onSpare(e, part, ask)
-			e.moved++
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return inHalves(e, work, chunk, ask, fault)
 }
 
 // onDevice asks the device. A fault is the device's and has taken nothing in; any other
 // error ends the work.
 func onDevice[P any](e *Engine, work string, chunk []P, ask Asker[P]) (fault, err error) {
 	answers, fault := ask(e.Model, chunk)
+	if isUnfit(fault) {
+		return nil, fault
+	}
 	if fault != nil {
 		return fault, nil
 	}
+	e.failures = max(0, e.failures-excuse)
 	if err := recheckSome(e, work, chunk, answers, ask); err != nil {
 		return nil, err
 	}
@@ -246,17 +231,20 @@ func (e *Engine) PrepareNoise() error {
 	if !e.depends() {
 		return nil
 	}
-	_, err := e.dependentOn(e.Model)
+	_, err := Somewhere(e, "preparing noise", e.dependentOn)
 	return err
 }
 
 // Noisy is the model that DeviationsOn(e.Model) is of: e.Model, or of weights that depend on each other one
-// of their marginals.
+// of their marginals, on the device that it was prepared on.
 func (e *Engine) Noisy() *bound.Model {
 	if !e.depends() {
 		return e.Model
 	}
-	return e.Deviations[e.Model].Model()
+	if c := e.Deviations[e.Model]; c != nil {
+		return c.Model()
+	}
+	return e.Deviations[e.backup].Model()
 }
 
 // dependentOn prepares a posterior of weights that depend on each other beside a model, once: a model of

@@ -2,11 +2,11 @@ package ontop
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
 	"psafe/host/prove/measure"
@@ -51,7 +51,7 @@ func newMasked(post *posterior.Posterior, first int) (*Masked, error) {
 	m := &Masked{First: first, fixed: -1, Ended: func() error { return nil }}
 	for k := first; k < len(post.Layers); k++ {
 		if !covary.InRange(post.Layers[k].Weight.Mean) || !covary.InRange(post.Layers[k].Bias.Mean) {
-			return nil, fmt.Errorf("layer %d has weights above 2^200", k)
+			return nil, bound.Unfitf("layer %d has weights above 2^200", k)
 		}
 		m.layers = append(m.layers, newLayer(post, first, k))
 	}

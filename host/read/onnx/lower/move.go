@@ -22,7 +22,7 @@ func (l *lowering) dropout(n *onnx.Node) error {
 		return err
 	}
 	if mode := in[2]; mode != nil && (!mode.logic || len(mode.ints) != 1 || mode.ints[0] != 0) {
-		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/formats.md)", n.Inputs[2])
+		return fmt.Errorf("it may be in training mode (%.60q): export the network in evaluation mode; a posterior of MC dropout is another format (docs/files.md)", n.Inputs[2])
 	}
 	if ratio := in[1]; ratio != nil && ratio.isConst() { // of no use in inference
 		if _, err := l.fixed(ratio); err != nil {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync"
+
+	"psafe/internal/child"
+)
+
+// doneLine stands for the line that says how a child's command ended.
+const doneLine = "done"
+
+// talk is what a child has reported.
+type talk struct {
+	lines chan string
+
+	mu   sync.Mutex
+	rest []byte
+	all  int
+	done int // the status, -1 before
+}
+
+func (t *talk) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all += len(b); t.all > 4096 {
+		return 0, child.ErrFlood
+	}
+	t.rest = append(t.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		t.rest = rest
+		if status, ok := strings.CutPrefix(string(line), "done "); ok {
+			if n, err := strconv.Atoi(status); err == nil {
+				t.done = n
+				line = []byte(doneLine)
+			}
+		}
+		select {
+		case t.lines <- string(line):
+		default: // no child says so much
+		}
+	}
+}
+
+// said is the status that the child has reported, -1 if it has not.
+func (t *talk) said() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.done
+}
