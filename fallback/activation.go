@@ -7,9 +7,8 @@ import (
 	"psafe/host/model/network"
 )
 
-// activation is what Activate and Relax do for one kind of activation s, neuron by
-// neuron. slopeLo and slopeHi enclose the slope of the negative side of a kinked one, ELU's
-// alpha.
+// activation holds what Activate and Relax do for one kind of activation s, neuron by neuron.
+// slopeLo and slopeHi enclose the slope of the negative side of a kinked one, ELU's alpha.
 type activation[T bound.Real] struct {
 	// activate gives zLo <= s(lo) and s(hi) <= zHi.
 	activate func(d *Device[T], lo, hi, slopeLo, slopeHi T) (zLo, zHi T)

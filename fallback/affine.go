@@ -2,8 +2,7 @@ package fallback
 
 import "psafe/host/bound"
 
-// affineTile is how many outputs are summed side by side: their sums fit the
-// first-level cache.
+// affineTile is the number of outputs summed side by side: their sums fit the first-level cache.
 const affineTile = 128
 
 // Affine is defined in bound.Affine.
@@ -30,7 +29,7 @@ func (d *Device[T]) Affine(a bound.Affine) error {
 	})
 }
 
-// affineGroup is how many items of a weight box are computed side by side at most: a block of
+// affineGroup is the greatest number of items of a weight box computed side by side: a block of
 // weights stays in the first-level cache for all of them.
 const affineGroup = 8
 

@@ -23,7 +23,7 @@ func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	})
 }
 
-// rowTile is how many rows are one piece of work.
+// rowTile is the number of rows in one piece of work.
 const rowTile = 32
 
 type backSubstitute[T bound.Real] struct {

@@ -87,8 +87,8 @@ func newBenchAffine[T bound.Real](r *rand.Rand, nonNeg bool) bound.Affine {
 	return a
 }
 
-// BenchmarkFloor is what reading the same end-points costs at least in plain Go:
-// their sum, by one running sum and by four.
+// BenchmarkFloor measures what reading the same end-points costs at least in plain Go: their sum,
+// by one running sum and by four.
 func BenchmarkFloor(b *testing.B) { both(b, benchFloor[float32], benchFloor[float64]) }
 
 func benchFloor[T bound.Real](b *testing.B) {

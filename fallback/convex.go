@@ -2,8 +2,8 @@ package fallback
 
 import "psafe/host/bound"
 
-// convexAt is what is known of a convex nondecreasing activation s at a point t: lo <= s(t) <= hi,
-// and a slope within err of one of a line through (t, s(t)) below s.
+// convexAt holds what is known of a convex nondecreasing activation s at a point t: lo <= s(t) <=
+// hi, and a slope within err of one of a line through (t, s(t)) below s.
 type convexAt[T bound.Real] struct{ lo, hi, slope, err T }
 
 // softplusAt: softplus(t) = ln(1 + exp(t)) = max(t, 0) + ln(1 + e), e = exp(-|t|), whose

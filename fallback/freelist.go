@@ -6,9 +6,9 @@ import (
 	"psafe/host/bound"
 )
 
-// mostFree is how many numbers a device keeps of arrays that were released: enough for batches of
-// small networks, which make many arrays for a short time. Large ones are left to the garbage
-// collector.
+// mostFree is the greatest number of numbers that a device keeps of arrays that were released:
+// enough for batches of small networks, which make many arrays for a short time. Large ones are
+// left to the garbage collector.
 const mostFree = 1 << 24
 
 // freeList keeps released numbers by length. The zero value keeps none yet.

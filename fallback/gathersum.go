@@ -31,7 +31,7 @@ func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 	})
 }
 
-// sumTile is how many rows are summed at a time: sums stay in the nearest cache.
+// sumTile is the number of rows summed at a time: sums stay in the nearest cache.
 const sumTile = 1024
 
 type gatherSum[T bound.Real] struct {

@@ -19,7 +19,7 @@ func (d *Device[T]) Within(over func() error) bound.Device {
 	return &within
 }
 
-// ended says why the work has to stop.
+// ended returns why the work has to stop.
 func (d *Device[T]) ended() error {
 	for _, over := range d.over {
 		if err := over(); err != nil {
@@ -66,7 +66,7 @@ func (d *Device[T]) parallel(n, grain int, f func(from, to int)) error {
 	return nil
 }
 
-// pieceWork is how many terms of sums are worth a piece of work of their own.
+// pieceWork is the number of terms of sums that are worth a piece of work of their own.
 const pieceWork = 1 << 14
 
 // overRows runs f over the rows of items, rows r to r+n-1 of item p at a time, each of which is a sum of

@@ -94,8 +94,8 @@ func (t *placeRows[T]) constant(c, u, v int) {
 	}
 }
 
-// ends is what a number between lo[i] and hi[i] adds to a lower and to an upper end, as
-// part of the second sum if second says so.
+// ends returns what a number between lo[i] and hi[i] adds to a lower and to an upper end, as part
+// of the second sum if second says so.
 func (t *placeRows[T]) ends(lo, hi []T, i int, second bool) (T, T) {
 	switch {
 	case t.a.Squares:

@@ -72,7 +72,7 @@ func (t *sharedVar[T]) sums(p, r, n int) (total [rowTile]T) {
 	return total
 }
 
-// channel is what the weights and the bias of channel o add to the rows of a tile.
+// channel returns what the weights and the bias of channel o add to the rows of a tile.
 func (t *sharedVar[T]) channel(p, o, r, n int, most T) (sum [rowTile]T) {
 	d, channels, rows := t.d, t.a.Channels, t.a.R
 	signed, share := t.over.sums(p, o, r, n)
@@ -133,7 +133,7 @@ func (v *over[T]) sums(p, o, r, n int) (signed, share [rowTile]T) {
 	return signed, share
 }
 
-// width is what a factor may be wrong by: share times most, and Under.
+// width returns what a factor may be wrong by: share times most, and Under.
 func (v *over[T]) width(share, most T) T {
 	return v.d.up(v.d.up(T(share*most)) + T(v.round.Under))
 }

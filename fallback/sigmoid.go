@@ -2,7 +2,7 @@ package fallback
 
 import "psafe/host/bound"
 
-// sigmoidConstants are what sigmoidApprox needs in one format.
+// sigmoidConstants hold what sigmoidApprox needs in one format.
 type sigmoidConstants[T bound.Real] struct {
 	// cap is where exp(-y) stops mattering; log2e = 1/ln 2; magic rounds to a
 	// whole number when added and taken away; ln2Hi has so few bits that whole

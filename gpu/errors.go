@@ -7,10 +7,10 @@ import (
 	"psafe/gpu/cl"
 )
 
-// Error is what a device or its driver did wrong, or could not do. Its message
-// is one line that names the operation, and within it the OpenCL call, the code
-// and the device. Whoever does not import this package can tell the two cases
-// that call for different answers by an interface with the method in question.
+// Error reports what a device or its driver did wrong, or could not do. Its message is one line
+// that names the operation, and within it the OpenCL call, the code and the device. Whoever does
+// not import this package can tell the two cases that call for different answers by an interface
+// with the method in question.
 type Error struct {
 	// Op is the operation, for example "affine" or "NewArray".
 	Op string

@@ -65,7 +65,7 @@ func newInfo(id string, p *cl.Platform, d *cl.Device) Info {
 	}
 }
 
-// Selectors says what Select accepts, for help texts.
+// Selectors lists what Select accepts, for help texts.
 const Selectors = "auto, gpu, all-gpus, platform:device as `psafe devices` numbers them, or a part of a device's name"
 
 // Select returns the devices that a selector names:

@@ -91,8 +91,8 @@ var mutants = []struct{ what, file, old, new string }{
 	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
 }
 
-// quick is how mutants are built: PoCL takes ten times as long to optimise. The tests
-// build kernels without a mistake that way too, which must have the right bits.
+// quick is the option that mutants are built with: PoCL takes ten times as long to optimise. The
+// tests build kernels without a mistake that way too, which must have the right bits.
 const quick = "-cl-opt-disable"
 
 // builds are build options of kernels that take long to build: PoCL optimises them in

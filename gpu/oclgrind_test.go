@@ -16,7 +16,7 @@ import (
 	"psafe/kernels"
 )
 
-// oclgrindLibraries are where distributions put Oclgrind's OpenCL driver.
+// oclgrindLibraries are the places of Oclgrind's OpenCL driver in distributions.
 var oclgrindLibraries = []string{
 	"/usr/lib/oclgrind/liboclgrind-rt-icd.so",
 	"/usr/lib/*/oclgrind/liboclgrind-rt-icd.so",

@@ -2,7 +2,7 @@ package gpu
 
 import "psafe/host/bound"
 
-// shareParts are what the stages of SharedVar and ShareBox have in common: sums of blocks of
+// shareParts hold what the stages of SharedVar and ShareBox have in common: sums of blocks of
 // positions, and the greatest magnitudes of the inputs.
 type shareParts struct {
 	// sums and magnitudes are of each block of positions, [P x of x Channels x R].
@@ -45,8 +45,8 @@ func (d *Device) greatest(squares *array, inputs, in int, f func(greatest *array
 	})
 }
 
-// shareStages says whether a row's sum over channels, and for each over positions and taps, is taken
-// in stages. They are four launches and more.
+// shareStages reports whether a row's sum over channels, and for each over positions and taps, is
+// taken in stages. They are four launches and more.
 func (d *Device) shareStages(rows, channels, positions, taps int) bool {
 	return d.inStages(rows, channels*(positions+taps)/(4*bound.Block))
 }

@@ -14,12 +14,12 @@ const (
 	leastParts = 4
 )
 
-// inStages says whether sums of parts parts each, by tasks work-items, are taken in two stages.
+// inStages reports whether sums of parts parts each, by tasks work-items, are taken in two stages.
 func (d *Device) inStages(tasks, parts int) bool {
 	return d.shape.Lanes == 1 && (d.allInStages || tasks < manyTasks && parts >= leastParts)
 }
 
-// blocks is how many blocks a sum of n terms has.
+// blocks returns how many blocks a sum of n terms has.
 func blocks(n int) int { return up(n, bound.Block) }
 
 // parts makes arrays for parts of sums, of these lengths, for f to work with.

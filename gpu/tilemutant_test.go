@@ -90,8 +90,8 @@ func TestTileMutants(t *testing.T) {
 	}
 }
 
-// tilesDiffer says whether the kernels of a file, or all, have other bits than the
-// fallback for one of tileShapes.
+// tilesDiffer reports whether the kernels of a file, or all, have other bits than the fallback for
+// one of tileShapes.
 func tilesDiffer(t *testing.T, d *Device, file string) bool {
 	for _, s := range tileShapes {
 		for what, run := range tileRuns(s) {

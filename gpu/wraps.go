@@ -11,7 +11,7 @@ import (
 // wrapped are the kernels that this package launches.
 var wrapped = map[string]bool{}
 
-// wraps is how a file says which kernels it launches.
+// wraps declares which kernels a file launches.
 func wraps(names ...string) struct{} {
 	for _, n := range names {
 		wrapped[n] = true
@@ -26,8 +26,8 @@ func init() {
 	}
 }
 
-// halfAdded says which operation has no kernel of its name, which kernel no wrapper,
-// or which wrapper no kernel, or is "".
+// halfAdded returns which operation has no kernel of its name, which kernel no wrapper, or which
+// wrapper no kernel, or "".
 func halfAdded(operations []string, all []kernels.Kernel, wrapped map[string]bool) string {
 	known := map[string]bool{}
 	for _, k := range all {

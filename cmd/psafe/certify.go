@@ -120,7 +120,7 @@ func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
 	f.StringVar(&c.rule.action, "action", "", "with --costs or --reject, which action is to be taken everywhere on T: taken (the one at the centre, default) or label (the best for the class)")
 }
 
-// job is what the flags ask for.
+// job returns what the flags ask for.
 func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	post, err := c.post.of(c.posterior)
 	if err != nil {

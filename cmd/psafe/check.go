@@ -91,7 +91,7 @@ func checkCommand() *cobra.Command {
 	})
 }
 
-// checked is what has been checked so far.
+// checked holds what has been checked so far.
 type checked struct {
 	flags                           *checkFlags
 	checker                         check.Checker
@@ -167,7 +167,7 @@ func (t *checked) say(object any, line string) error {
 	return err
 }
 
-// end says what came out.
+// end tells what came out.
 func (t *checked) end() error {
 	gaps := t.runs.Gaps()
 	for _, g := range gaps {
@@ -204,8 +204,8 @@ func (t *checked) end() error {
 	return nil
 }
 
-// countRecords is how many records there are, for the progress bar, 0 if that cannot be
-// known beforehand.
+// countRecords returns how many records there are, for the progress bar, 0 if that cannot be known
+// beforehand.
 func countRecords(paths []string) int {
 	total := 0
 	for _, path := range paths {

@@ -21,12 +21,12 @@ var loops = map[vector.Set]struct{ rate, slower float64 }{
 	vector.None: {1.5e9, 6}, vector.AVX2: {4e9, 2}, vector.AVX512: {5e9, 1.6},
 }
 
-// startApprox is how many seconds an OpenCL CPU takes until it computes, with kernels that its
-// driver has compiled before: two processes open it, one to test it.
+// startApprox is the number of seconds that an OpenCL CPU takes until it computes, with kernels
+// that its driver has compiled before: two processes open it, one to test it.
 const startApprox = 1.5
 
-// gainApprox is how many seconds an OpenCL CPU saves, of so many that the loops take for so many
-// multiplications.
+// gainApprox returns how many seconds an OpenCL CPU saves, of so many that the loops take for so
+// many multiplications.
 func gainApprox(work float64, v vector.Set, cores int) (gain, seconds float64) {
 	l := loops[v]
 	seconds = work / (l.rate * float64(cores))

@@ -26,7 +26,7 @@ lists.
   psafe completion zsh > /usr/share/zsh/site-functions/_psafe
   psafe completion fish > ~/.config/fish/completions/psafe.fish`
 
-// shells are what psafe completion writes for, in the order of messages.
+// shells are the shells that psafe completion writes for, in the order of messages.
 var shells = []string{"bash", "zsh", "fish"}
 
 func completionCommand() *cobra.Command {
@@ -79,7 +79,7 @@ func choices(words []string, files bool) cobra.CompletionFunc {
 // takesFiles are the commands whose operands are files.
 var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true, "plot": true, "summary": true, "report": true, "verify": true, "plan": true, "run": true, "status": true, "merge": true, "submit": true, "man": true}
 
-// operandWords are what may come first behind a command.
+// operandWords returns what may come first behind a command.
 func operandWords(command string) []string {
 	switch command {
 	case "plot":
@@ -147,7 +147,7 @@ func flagWords(command, flag string) []string {
 	return nil
 }
 
-// isFileFlag says whether a flag names a file or folder: some by name, others by their help.
+// isFileFlag reports whether a flag names a file or folder: some by name, others by their help.
 func isFileFlag(flag *pflag.Flag) bool {
 	if slices.Contains([]string{"posterior", "inputs", "property", "label", "out", "points", "data", "labels"}, flag.Name) {
 		return true

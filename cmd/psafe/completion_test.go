@@ -44,7 +44,7 @@ var typed = []struct{ line, want, not string }{
 	{"version --j", "--json", "--help"},
 }
 
-// offered is what psafe tells a shell that asks for what may follow a line: words that begin
+// offered returns what psafe tells a shell that asks for what may follow a line: words that begin
 // with the last one, with files where the shell is to offer them.
 func offered(t *testing.T, line string) (words []string) {
 	t.Helper()

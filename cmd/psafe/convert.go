@@ -73,9 +73,9 @@ func (o *posteriorFile) check(sources ...string) error {
 	return o.refuse(sources...)
 }
 
-// uncompared says, of a file that was written without reference logits, that nothing has shown
-// whether it computes what its framework did: a normalisation that is no part of it, for
-// example, is in no array.
+// uncompared notes, of a file that was written without reference logits, that nothing has shown
+// whether it computes what its framework did: a normalisation that is no part of it, for example,
+// is in no array.
 func (o *posteriorFile) uncompared(p *posterior.Posterior, stderr io.Writer) {
 	if p.References() == 0 {
 		note(stderr, suggestion(o.path+": nothing was compared with what your framework computes: see by psafe predict --posterior "+

@@ -135,7 +135,7 @@ func writeDevices(rows []deviceRow, asJSON bool, w io.Writer) error {
 	return nil
 }
 
-// wideDevices is how many columns a terminal needs for all that the table has.
+// wideDevices is the number of columns that a terminal needs for all that the table has.
 const wideDevices = 120
 
 // deviceTable prints rows; on a narrow terminal it leaves out what --json has too.

@@ -66,7 +66,7 @@ func exactly(w io.Writer) io.Writer {
 	return w
 }
 
-// forProgram is where text goes that a program reads, a shell for one: its bytes are what they
+// forProgram returns where text goes that a program reads, a shell for one: its bytes are what they
 // are, unless it comes to a terminal, which would obey some of them.
 func forProgram(w io.Writer) io.Writer {
 	if onTerminal(w) {
@@ -84,7 +84,7 @@ func printForProgram(text string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// behind is what a door leads to.
+// behind returns what a door leads to.
 func behind(w io.Writer) io.Writer {
 	switch d := w.(type) {
 	case *door:
@@ -123,7 +123,7 @@ func escaped(text []byte, lines bool) []byte {
 	return append(out, text[done:]...)
 }
 
-// escape is what a rune of n bytes is replaced by, "" if it stays.
+// escape returns what a rune of n bytes is replaced by, "" if it stays.
 func escape(r rune, n int, first byte, lines bool) string {
 	switch {
 	case r == utf8.RuneError && n == 1:

@@ -20,7 +20,7 @@ import (
 // it does so there; what Go ends itself in a child, such as a stack that overflows, its
 // supervisor tells of.
 
-// faults is what a fault needs to know of the program.
+// faults holds what a fault needs to know of the program.
 var faults = struct {
 	sync.Mutex
 	stderr io.Writer
@@ -36,7 +36,7 @@ func faultStatus(status int) {
 	faults.status = status
 }
 
-// faultBeside says where the results of the program are to be.
+// faultBeside sets where the results of the program are to be.
 func faultBeside(path string) {
 	if full, err := filepath.Abs(path); err == nil { // a campaign changes the folder
 		faults.Lock()
@@ -45,7 +45,7 @@ func faultBeside(path string) {
 	}
 }
 
-// faultTo says where standard error is, if it is not os.Stderr.
+// faultTo sets where standard error is, if it is not os.Stderr.
 func faultTo(stderr io.Writer) {
 	faults.Lock()
 	defer faults.Unlock()
@@ -78,7 +78,7 @@ func (m *mistake) Error() string {
 
 func isMistake(err error) bool { _, is := errors.AsType[*mistake](err); return is }
 
-// mostFault is how much of a panic the line has.
+// mostFault is the length of the part of a panic that the line has.
 const mostFault = 400
 
 // newMistake writes the trace. It is ended by a panic, so it waits for nothing and nobody.
@@ -133,7 +133,7 @@ func guarded(args []string, stdout, stderr io.Writer) int {
 	return program(args, stdout, stderr)
 }
 
-// faultTidying is how long a fault waits for a disk or a terminal that takes nothing.
+// faultTidying is the time that a fault waits for a disk or a terminal that takes nothing.
 const faultTidying = 5 * time.Second
 
 // endFault ends the program after a panic.

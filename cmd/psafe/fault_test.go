@@ -86,7 +86,7 @@ func deep(n int) int {
 	return deep(n+1) + n
 }
 
-// countIn is how many lines the files of a pattern have.
+// countIn returns how many lines the files of a pattern have.
 func countIn(pattern string) (n int) {
 	names, _ := filepath.Glob(pattern)
 	for _, name := range names {

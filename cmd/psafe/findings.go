@@ -9,11 +9,11 @@ import (
 	"psafe/host/record"
 )
 
-// mostRows is how many records have a table on a terminal: more would be kept in memory and
-// scroll by.
+// mostRows is the greatest number of records with a table on a terminal: more would be kept in
+// memory and scroll by.
 const mostRows = 1000
 
-// findings are what certify says at its end of the records, which come one by one and are not
+// findings hold what certify says at its end of the records, which come one by one and are not
 // kept.
 type findings struct {
 	quiet bool

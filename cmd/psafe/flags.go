@@ -38,7 +38,7 @@ func (o *outFlags) addOverwrite(f *pflag.FlagSet) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace files that exist; without it none is replaced")
 }
 
-// old is what becomes of a file that is there.
+// old returns what becomes of a file that is there.
 func (o *outFlags) old() outfile.Old {
 	if o.overwrite {
 		return outfile.Replace
@@ -46,7 +46,7 @@ func (o *outFlags) old() outfile.Old {
 	return outfile.Keep
 }
 
-// refuse says why nothing can be written to --out; inputs are what the command reads. For
+// refuse returns why nothing can be written to --out; inputs are what the command reads. For
 // commands to ask before they begin, since create comes after they have computed.
 func (o *outFlags) refuse(inputs ...string) error {
 	return ofOut(outfile.Refuse(o.path, o.old(), inputs...))
@@ -141,8 +141,8 @@ func given[T any](f *pflag.FlagSet, name string, value T) *T {
 	return &value
 }
 
-// taskFlags say what is to be certified: points of a data file with a radius and
-// a property, or a property file.
+// taskFlags hold what is to be certified: points of a data file with a radius and a property, or a
+// property file.
 type taskFlags struct {
 	points             certify.Points
 	index, clip, words string // words are those of --property
@@ -199,7 +199,7 @@ func (t *taskFlags) of(f *pflag.FlagSet) (certify.Tasks, error) {
 	return tasks, nil
 }
 
-// isFile tells a property file from a property in words.
+// isFile reports whether text is a property file, not a property in words.
 func isFile(text string) bool {
 	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") || strings.HasSuffix(strings.TrimSuffix(text, ".gz"), ".vnnlib") {
 		return true

@@ -57,7 +57,7 @@ func (g *gate) add(r *record.Record) {
 	}
 }
 
-// refusal says what share was found, if it is not what the gate asks for; else "".
+// refusal tells what share was found, if it is not what the gate asks for; else "".
 func (g *gate) refusal() string {
 	share := big.NewRat(g.found, g.n)
 	order := share.Cmp(g.limit)

@@ -30,7 +30,7 @@ goes on from there; run goes on whenever it is started again.
 // helpAll is the flag for all flags of a command that has many.
 const helpAll = "help-all"
 
-// helpWidth is how many columns a help takes.
+// helpWidth is the number of columns of a help.
 const helpWidth = 80
 
 // flagGroup are flags that belong together.
@@ -81,7 +81,7 @@ func printHelp(cmd *cobra.Command, w io.Writer) {
 	}
 }
 
-// flagColumn is where the texts of flags begin.
+// flagColumn is the column in which the texts of flags begin.
 const flagColumn = 24
 
 // printFlag prints a flag and, beside it, its text in lines that fit.
@@ -106,7 +106,7 @@ func printFlag(flag *pflag.Flag, w io.Writer) {
 	fmt.Fprintln(w, line)
 }
 
-// valueWords are what pflag's types are called in a help.
+// valueWords are the names of pflag's types in a help.
 var valueWords = map[string]string{"string": "VALUE", "stringArray": "VALUE", "strings": "LIST", "ints": "LIST", "int": "N", "uint": "N", "float": "NUMBER", "duration": "TIME"}
 
 // described is a flag as help and manual pages have it: what stands for its value, empty for a
@@ -158,5 +158,5 @@ func examples(text string) []string {
 	return list
 }
 
-// isHelp says whether a word asks for help.
+// isHelp reports whether a word asks for help.
 func isHelp(word string) bool { return slices.Contains([]string{"help", "--help", "-h"}, word) }

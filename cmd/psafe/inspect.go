@@ -67,7 +67,7 @@ func inspectCommand() *cobra.Command {
 	})
 }
 
-// comparedWith is what a file's references were compared with. That it was read says that they
+// comparedWith returns what a file's references were compared with. That it was read says that they
 // fit.
 func comparedWith(p *posterior.Posterior) (*inspectedCheck, error) {
 	c, err := audit.Compare(p)
@@ -96,7 +96,7 @@ func (c *inspectedCheck) print(w io.Writer) {
 	}
 }
 
-// logits says how the reference logits compare.
+// logits tells how the reference logits compare.
 func (c *inspectedCheck) logits() string {
 	return fmt.Sprintf("%d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s", c.Compared, c.References, c.Largest, c.Tolerance, c.Arithmetic)
 }

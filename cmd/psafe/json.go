@@ -143,7 +143,7 @@ type benched struct {
 	Operations []benchedOperation `json:"operations,omitempty"`
 }
 
-// benchedOperation is what a kernel did in a workload, and its shares of the device's rates.
+// benchedOperation holds what a kernel did in a workload, and its shares of the device's rates.
 type benchedOperation struct {
 	Name     string   `json:"name"`
 	Launches int      `json:"launches"`
@@ -200,8 +200,8 @@ func overlapFields(o crosscheck.Overlap) crosschecked {
 	return crosschecked{Compared: "precisions", Method: o.Method.String(), Inside: &o.Inside, Bounds: o.Total, Gap: finiteOrNull(o.Gap)}
 }
 
-// refusedLine is what psafe check --json says of a record that does not pass, gapLine of a
-// run whose tasks are not all there once, checkedLine at the end.
+// refusedLine holds what psafe check --json says of a record that does not pass, gapLine of a run
+// whose tasks are not all there once, checkedLine at the end.
 type refusedLine struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`

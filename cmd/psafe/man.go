@@ -186,7 +186,7 @@ func filled(text string) string {
 	return b.String()
 }
 
-// roffLetters are those that roff would take for others, or for escapes.
+// roffLetters escapes the letters that roff would take for others, or for escapes.
 var roffLetters = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`)
 
 // roff is one line of text: nothing in it is a request or an escape.

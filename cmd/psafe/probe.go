@@ -80,7 +80,7 @@ var startChild = child.Start
 // stranger names what a child works with.
 func stranger() string { return "OpenCL (" + cl.LibraryName() + ")" }
 
-// probed is what a child has said.
+// probed holds what a child has said.
 type probed struct {
 	devices []deviceRow
 	notes   []string
@@ -191,7 +191,7 @@ func readDevice(text string) (deviceRow, bool) {
 	return r, true
 }
 
-// printable says that a text is one short line that commands no terminal.
+// printable reports whether a text is one short line that commands no terminal.
 func printable(text string) bool {
 	return len(text) <= mostText && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
@@ -227,7 +227,7 @@ func runProbe(args []string) int {
 	return exitDone
 }
 
-// probeList says what devices there are.
+// probeList lists what devices there are.
 func probeList(say func(string, any)) {
 	list, err := gpu.List()
 	for i := range list {

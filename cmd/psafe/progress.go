@@ -19,7 +19,7 @@ const (
 	progressNone = "none"
 )
 
-// progressMistaken says what is no value of --progress.
+// progressMistaken returns an error if word is no value of --progress.
 func progressMistaken(word string) error {
 	if word == progressAuto || word == progressJSON || word == progressNone {
 		return nil
@@ -120,13 +120,13 @@ func (p *progress) inside(share float64) {
 	}
 }
 
-// underWay says that a pass has been going on for long.
+// underWay reports whether a pass has been going on for long.
 func (p *progress) underWay(now time.Time) bool {
 	return !p.began.IsZero() && p.pass < 1 && now.Sub(p.began) >= longPass
 }
 
-// pace is what is finished in a second, and how long the rest takes at that; ok if that can
-// be told.
+// pace returns what is finished in a second, and how long the rest takes at that; ok if that can be
+// told.
 func pace(done, total int, elapsed time.Duration) (rate float64, left time.Duration, ok bool) {
 	if done == 0 || elapsed <= 0 {
 		return 0, 0, false

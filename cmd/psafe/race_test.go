@@ -2,5 +2,5 @@
 
 package main
 
-// race says that the race detector is on, which takes terabytes of address space.
+// race reports that the race detector is on, which takes terabytes of address space.
 const race = true

@@ -158,7 +158,7 @@ func (c *certifyFlags) search(ctx context.Context, job *certify.Job, stdout, std
 	return nil
 }
 
-// meansOfRadii says in a line how large radii are.
+// meansOfRadii tells in a line how large radii are.
 func meansOfRadii(found *record.FoundRadii, decided *record.Decisions) string {
 	words := []string{fmt.Sprintf("%d of %d inputs have a certified radius, of %s on average over all", found.Certified(), found.Inputs(), record.DecimalDown(found.MeanCertified(), 6))}
 	if m := found.Refuted(); m > 0 {

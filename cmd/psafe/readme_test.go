@@ -117,7 +117,7 @@ func withoutSeconds(line string) string {
 	return strings.Join(cells, " ")
 }
 
-// tableOf is what certify prints about the records of a result file.
+// tableOf returns what certify prints about the records of a result file.
 func tableOf(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -29,7 +29,7 @@ and the inputs, and lists all records, the contradicted and the weakest first.
 Inputs are drawn if their data file is where the records say, or where --points
 or --data say, unchanged. The same files give the same bytes.`
 
-// mostOnPage is how many records a page has at most: it and the browser hold them in memory.
+// mostOnPage is the greatest number of records on a page: it and the browser hold them in memory.
 const mostOnPage = 1 << 20
 
 // reportFlags are the flags of report.

@@ -11,7 +11,7 @@ import (
 	"psafe/host/record"
 )
 
-// onTerminal says whether a person reads w on a terminal.
+// onTerminal reports whether a person reads w on a terminal.
 func onTerminal(w io.Writer) bool {
 	f, ok := behind(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -36,7 +36,7 @@ func screen(w io.Writer) (width, height int, ok bool) {
 	return width, height, true
 }
 
-// isTerminal says whether w is a terminal with room for a bar or a table, and how wide.
+// isTerminal reports whether w is a terminal with room for a bar or a table, and how wide.
 func isTerminal(w io.Writer) (int, bool) {
 	width, _, ok := screen(w)
 	return width, ok && width > 40
@@ -61,7 +61,7 @@ func printTable(w io.Writer, records []*record.Record) error {
 	return err
 }
 
-// coloured says whether w shows colours, and whoever reads it wants them (no-color.org).
+// coloured reports whether w shows colours, and whoever reads it wants them (no-color.org).
 func coloured(w io.Writer) bool {
 	return onTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

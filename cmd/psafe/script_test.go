@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptVariables are what scripts set of the environment that psafe reads.
+// scriptVariables are the variables of the environment that scripts set and psafe reads.
 var scriptVariables = []string{"PSAFE_DEVICE", "PSAFE_SUBMISSION", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
 	"SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT", "TMPDIR"}
 

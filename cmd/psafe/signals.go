@@ -74,8 +74,8 @@ func untilSignal(stderr io.Writer) (ctx context.Context, ends, stop func()) {
 	}
 }
 
-// supervising says that a child computes, which gets the signals and has its own respite;
-// who supervises it kills it where it does not end (supervise.go).
+// supervising tells that a child computes, which gets the signals and has its own respite; who
+// supervises it kills it where it does not end (supervise.go).
 var supervising atomic.Bool
 
 // blameless is err, or that the run was interrupted if a device failed for a signal. The
@@ -105,7 +105,7 @@ func endLate(limit *time.Duration, stderr io.Writer) (stop func()) {
 	return func() { late.Stop() }
 }
 
-// words are what Abandon says, behind an error.
+// words returns what Abandon says, behind an error.
 func words(kept string) string {
 	if kept == "" {
 		return ""

@@ -64,7 +64,7 @@ func noSignals(t *testing.T) {
 	}
 }
 
-// ending is how a program ended.
+// ending describes how a program ended.
 type ending struct {
 	status int
 	signal bool // by the signal itself, which it had not asked for yet

@@ -64,7 +64,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// leaves says what of the cluster still runs.
+// leaves reports what of the cluster still runs.
 func (c *cluster) leaves() {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {
@@ -127,7 +127,7 @@ func (c *cluster) until(what string, limit time.Duration, is func() bool) {
 // started is a start of a shard, as the stand-in for psafe on the nodes writes it down.
 type started struct{ shard, restarts, node, gpu string }
 
-// starts are those of shards so far, in their order.
+// starts returns the starts of shards so far, in their order.
 func starts(t *testing.T, log string) []started {
 	t.Helper()
 	text, err := os.ReadFile(log)

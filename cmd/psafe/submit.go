@@ -62,7 +62,7 @@ func (s *submitFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&s.kubernetes.Deadline, "deadline", 7*24*time.Hour, "kubernetes: how long the Job that merges waits for shards at most")
 }
 
-// engines are what submit writes for, with the flags that not both take.
+// engines are the engines that submit writes for, with the flags that not both take.
 var engines = map[string][]string{
 	"slurm":      {"time", "partition", "account", "psafe"},
 	"kubernetes": {"image", "claim", "mount", "dir", "namespace", "gpu-resource", "deadline"},
@@ -155,7 +155,7 @@ func (s *submitFlags) checkRun() error {
 	return r.check(f)
 }
 
-// maxArray is how many tasks an array of Slurm has at most, where nobody changed its
+// maxArray is the greatest number of tasks of an array of Slurm, where nobody changed its
 // MaxArraySize.
 const maxArray = 1000
 
@@ -189,7 +189,7 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 	return text, err
 }
 
-// refuse says, before shards run for hours, that what they prove would not be written.
+// refuse returns an error, before shards run for hours, if what they prove would not be written.
 func (s *submitFlags) refuse(out string) error {
 	for _, file := range []string{out, record.RecordsFile(out)} {
 		if err := outfile.Refuse(file, s.out.old()); err != nil {
@@ -199,7 +199,7 @@ func (s *submitFlags) refuse(out string) error {
 	return nil
 }
 
-// builtByGoRun says whether a program lies where go run puts one: a temporary folder or the
+// builtByGoRun reports whether a program lies where go run puts one: a temporary folder or the
 // build cache. A test's lies there too, and is none.
 func builtByGoRun(program string) bool {
 	return !strings.HasSuffix(program, ".test") && slices.ContainsFunc(strings.Split(filepath.ToSlash(program), "/"), func(part string) bool { return strings.HasPrefix(part, "go-build") })

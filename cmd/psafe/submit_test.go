@@ -32,7 +32,7 @@ var strangeNames = []string{
 	"zero\u200cwidth", "\u202egpj.exe\u2066", "\ufefftag\U000e0041\u2028\u00ad", `it's "two words" $HOME $(x) ` + "`x`" + ` \n`, "{a,b}=c^~",
 }
 
-// printed is what a command prints for a program.
+// printed returns what a command prints for a program.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

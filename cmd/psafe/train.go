@@ -20,7 +20,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// trainJob is what the flags of psafe train ask for.
+// trainJob holds what the flags of psafe train ask for.
 type trainJob struct {
 	train.Settings
 	out outFlags

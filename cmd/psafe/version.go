@@ -18,7 +18,7 @@ import (
 	"psafe/internal/vector"
 )
 
-// versionFile is where this tree's version stands, for internal/release too.
+// versionFile holds this tree's version, for internal/release too.
 //
 //go:embed VERSION
 var versionFile string
@@ -30,7 +30,7 @@ var release = strings.TrimSpace(versionFile)
 // commit depends on the tags of the clone, and a release must have the same bytes from any.
 var stampedCommit, stampedDate string
 
-// build is what a program knows of its making; what it does not know is empty.
+// build holds what a program knows of its making; what it does not know is empty.
 type build struct {
 	commit, date string // the date is the commit's, RFC 3339
 	modified     bool   // the tree differed from the commit
@@ -114,7 +114,7 @@ func versionCommand() *cobra.Command {
 	})
 }
 
-// versionFields are what --json says; what the program does not know is left out.
+// versionFields hold what --json says; what the program does not know is left out.
 type versionFields struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`

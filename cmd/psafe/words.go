@@ -19,7 +19,7 @@ const (
 	theCampaign  = "the folder of a campaign"
 )
 
-// operandNouns say what a command's operand is, where it is not a file of another kind.
+// operandNouns name a command's operand, where it is not a file of another kind.
 var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "completion": "the name of a shell", "plan": "the name of a campaign file",
 	"verify": "the name of a VNN-LIB query", "run": theCampaign, "status": theCampaign, "merge": theCampaign}
 
@@ -121,7 +121,7 @@ func dashed(name string, f *pflag.FlagSet) string {
 	return "; did you mean --" + guess + "?"
 }
 
-// notOf says what a value that cannot be read should be.
+// notOf tells what a value that cannot be read should be.
 func notOf(kind string) string {
 	switch kind {
 	case "float64":
@@ -140,7 +140,7 @@ func notOf(kind string) string {
 	return "no " + kind
 }
 
-// givenTwice says that a flag which has one value was given two.
+// givenTwice reports that a flag which has one value was given two.
 type givenTwice struct{ name string }
 
 func (e *givenTwice) Error() string {
@@ -152,7 +152,7 @@ func didYouMean(err error, word string, known []string) error {
 	return fmt.Errorf("%w%s", err, nearest.Hint(word, known))
 }
 
-// scaleWords are those of --scale.
+// scaleWords returns the words of --scale.
 func scaleWords() []string {
 	// Not all versions of package posterior know all.
 	return slices.DeleteFunc([]string{"sd", "variance", "softplus", "log_sd", "log_variance"}, func(w string) bool {
@@ -161,7 +161,7 @@ func scaleWords() []string {
 	})
 }
 
-// activationWords are those of --activation, without what follows a colon.
+// activationWords returns the words of --activation, without what follows a colon.
 func activationWords() []string {
 	var words []string
 	for word := range strings.SplitSeq(network.Words(), ", ") {

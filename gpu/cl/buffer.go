@@ -25,8 +25,8 @@ func (b *MemObject) Release() error {
 	return b.release("clReleaseMemObject", b.lib.releaseMemObject)
 }
 
-// Element is what slices that are moved to and from buffers may hold: numbers
-// whose form is the same in Go and in OpenCL C.
+// Element describes what slices that are moved to and from buffers may hold: numbers whose form is
+// the same in Go and in OpenCL C.
 type Element interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// ErrNotFound says that there is no OpenCL library on this machine. It is
-// wrapped in an error that lists every name tried and why it failed.
+// ErrNotFound reports that there is no OpenCL library on this machine. It is wrapped in an error
+// that lists every name tried and why it failed.
 var ErrNotFound = errors.New("OpenCL is not installed: " + installHint)
 
-// ErrNoPlatform says that the OpenCL library is there but has no driver behind
-// it. It is wrapped in an error that says what could be done.
+// ErrNoPlatform reports that the OpenCL library is there but has no driver behind it. It is wrapped
+// in an error that says what could be done.
 var ErrNoPlatform = errors.New("OpenCL is installed but no driver (ICD) is registered with it")
 
-// ErrUnsupportedArgumentType says that [Kernel.SetArg] got a Go type that is
-// not a kernel argument.
+// ErrUnsupportedArgumentType reports that [Kernel.SetArg] got a Go type that is not a kernel
+// argument.
 var ErrUnsupportedArgumentType = errors.New("cl: unsupported kernel argument type")
 
 // Absent reports whether err says that this machine has no OpenCL to use, which

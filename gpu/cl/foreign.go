@@ -20,7 +20,7 @@ func foreign(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// mostArgs is how many arguments a function of OpenCL that is used here has at most.
+// mostArgs is the greatest number of arguments of a function of OpenCL that is used here.
 const mostArgs = 9
 
 // register makes *fn, a function of handles, sizes, numbers and pointers to Go memory,
@@ -47,7 +47,7 @@ func register(fn any, addr uintptr) {
 	}))
 }
 
-// word is how C receives a.
+// word returns a as C receives it.
 func word(a reflect.Value) uintptr {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.UnsafePointer:

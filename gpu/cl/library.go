@@ -69,8 +69,7 @@ func (l *library) bind() error {
 	return nil
 }
 
-// object is what all OpenCL objects have in common: a handle that is 0 once
-// released.
+// object holds what all OpenCL objects have in common: a handle that is 0 once released.
 type object struct {
 	lib    *library
 	id     atomic.Uintptr
@@ -135,7 +134,7 @@ func infoString(call, device string, get query) (string, error) {
 	return clean(strings.TrimSpace(s), ""), err
 }
 
-// scalar is what C passes by value here: numbers, and handles and sizes.
+// scalar describes what C passes by value here: numbers, and handles and sizes.
 type scalar interface{ Element | ~uintptr }
 
 // info asks for a value of fixed size.

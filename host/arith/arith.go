@@ -190,7 +190,7 @@ func SqrtUp(x float64) float64 {
 	return Up(r)
 }
 
-// Finite says whether lo <= hi are two numbers.
+// Finite reports whether lo <= hi are two numbers.
 func Finite(lo, hi float64) bool {
 	return lo >= -math.MaxFloat64 && lo <= hi && hi <= math.MaxFloat64
 }

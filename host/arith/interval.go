@@ -85,7 +85,7 @@ func (a Interval) Sqrt() Interval {
 // Abs holds the magnitudes of all members.
 func (a Interval) Abs() Interval { return Of(max(a.Lo, -a.Hi, 0), a.Size()) }
 
-// Finite says that both ends are finite numbers, in order.
+// Finite reports whether both ends are finite numbers, in order.
 func (a Interval) Finite() bool { return Finite(a.Lo, a.Hi) }
 
 // Middle is a number near the middle.

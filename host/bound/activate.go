@@ -16,9 +16,9 @@ func (a Activate) Outputs() []Output {
 	return []Output{{"z.lo", a.Z.Lo, dims}, {"z.hi", a.Z.Hi, dims}}
 }
 
-// Activation is what the device needs of an activation: the kind, and the slope
-// of the negative side as an interval of the device's numbers (0 for ReLU, 1 for
-// identity, unused for tanh and sigmoid).
+// Activation holds what the device needs of an activation: the kind, and the slope of the negative
+// side as an interval of the device's numbers (0 for ReLU, 1 for identity, unused for tanh and
+// sigmoid).
 type Activation struct {
 	Kind             network.Kind
 	SlopeLo, SlopeHi float64

@@ -54,7 +54,7 @@ func newBallItem(box property.Box, ball *property.Ball, p Precision) *ballItem {
 	return b
 }
 
-// ballPass is what a pass over balls knows of the weights.
+// ballPass holds what a pass over balls knows of the weights.
 type ballPass struct {
 	items []*ballItem
 	post  *posterior.Posterior
@@ -103,8 +103,8 @@ func (b *ballPass) least(x float64) float64 { return float64(x*(2-b.grow)) - sha
 
 func (b *ballPass) rootUp(x float64) float64 { return math.Sqrt(b.up(x)) * (1 + 0x1p-50) }
 
-// reachSq is what E (X^-)^2, or E (X^+)^2, is at most for X ~ N(a, s): all of E X^2 where x may move to
-// the side on which a makes the row fall, and s/2 where only its noise does.
+// reachSq returns an upper bound of E (X^-)^2, or of E (X^+)^2, for X ~ N(a, s): all of E X^2 where x
+// may move to the side on which a makes the row fall, and s/2 where only its noise does.
 func reachSq(a, s float64, shut bool) float64 {
 	if shut {
 		return s / 2
@@ -211,8 +211,8 @@ func (p *clbpPass) widenUnits() {
 	p.release(variance, none)
 }
 
-// varyUnits is how far the first layer's pre-activations vary over the ball: |W u| is a convex function
-// of W with this mean, which changes by at most the greatest r_j sd_j.
+// varyUnits returns how far the first layer's pre-activations vary over the ball: |W u| is a convex
+// function of W with this mean, which changes by at most the greatest r_j sd_j.
 func (p *clbpPass) varyUnits() noiseArrays {
 	return noiseArrays{
 		mean: p.upload(func(u *ballUnits) []float64 { return u.size }),

@@ -47,7 +47,7 @@ func (p *clbpPass) beginRows(k, rows int) {
 	}
 }
 
-// stills says which outputs of the first layer do not vary, [Items x out].
+// stills returns which outputs of the first layer do not vary, [Items x out].
 func (p *clbpPass) stills() ([]bool, error) {
 	z := p.hidden[0].z
 	lo, hi, err := p.readPair(z.Lo, z.Hi)
@@ -209,8 +209,8 @@ func (d *ballDown) coefficient(t *ballItem, j, at int) float64 {
 	return 0
 }
 
-// ballEnds are what the ball says of rows of an item: the rows are at least gain more than the bound of
-// the box, less noise with this mean for the second layer and this variance for the first.
+// ballEnds hold what the ball says of rows of an item: the rows are at least gain more than the bound
+// of the box, less noise with this mean for the second layer and this variance for the first.
 type ballEnds struct{ gain, second, first []float64 }
 
 // ends takes, of the noise of the second layer, whichever bound makes less of it, with what it adds to
@@ -285,7 +285,7 @@ func (b *ballPass) alongInputs(d *ballDown, item int, gain, sq, far, steep []flo
 	}
 }
 
-// endsOf are those of all items.
+// endsOf returns what the ball says of all items.
 func (p *clbpPass) endsOf(d *ballDown) []ballEnds {
 	ends := make([]ballEnds, len(p.ball.items))
 	fault.OnCores(context.Background(), len(ends), func(i int) { ends[i] = p.ball.ends(d, i) })
@@ -311,7 +311,7 @@ func (p *clbpPass) raise(bound Array, ends []ballEnds) {
 	p.do(func() error { return p.dev.Write(bound, lo) })
 }
 
-// raiseUnits is what the ball says of rows of a hidden layer: of the bounds and of their noise.
+// raiseUnits takes from the ball what it says of rows of a hidden layer: of the bounds and of their noise.
 func (p *clbpPass) raiseUnits(bound Array, rows int) {
 	d := p.ball.down
 	if p.ball.down = nil; d == nil || p.err != nil {
@@ -354,8 +354,8 @@ func (p *clbpPass) overBall(m mergedLayer) (Noises, error) {
 	return p.noises(bound)
 }
 
-// raiseProperty is what the ball says of rows of the property: of the bounds, and of the noise of the two
-// lowest layers by level.
+// raiseProperty takes from the ball what it says of rows of the property: of the bounds, and of the noise
+// of the two lowest layers by level.
 func (p *clbpPass) raiseProperty(bound Array) {
 	d := p.ball.down
 	if p.ball.down = nil; d == nil || p.err != nil {

@@ -132,15 +132,15 @@ func (p *clbpPass) hiddenLayer(k int) {
 	p.relax(k)
 }
 
-// tightens says that rows of layer k's units are taken down.
+// tightens reports whether rows of layer k's units are taken down.
 func (p *clbpPass) tightens(k int) bool {
 	l := &p.layers[k]
 	return (l.class == bounded || l.class == sure) && p.worthRows(l)
 }
 
-// aroundCentre says that layer k is bounded by what it is at the centre of the box and by how far
-// it varies from there: with noise in the weights that is less than both apart
-// (docs/theory.md, section 3.5).
+// aroundCentre reports whether layer k is bounded by what it is at the centre of the box and by how
+// far it varies from there: with noise in the weights that is less than both apart (docs/theory.md,
+// section 3.5).
 func (p *clbpPass) aroundCentre(k int) bool {
 	return p.chain && k == 0 && (p.layers[k].noisy || p.ball != nil) && !p.query.Inputs.point
 }

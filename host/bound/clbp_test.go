@@ -33,7 +33,7 @@ func noisyNet(r *rand.Rand, kind network.Kind, spread float64, sizes ...int) *po
 	return p
 }
 
-// observed is what a PropagateCLBP said of the hidden layers, by layer and neuron.
+// observed holds what a PropagateCLBP said of the hidden layers, by layer and neuron.
 type observed struct{ lo, hi, radius [][]float64 }
 
 func momentsOf(post *posterior.Posterior) (moments bound.Moments) {
@@ -116,7 +116,7 @@ func noisyRows(r *rand.Rand, out int) []property.Row {
 	return rows
 }
 
-// sharpOf is what the host says of the rows of the one item.
+// sharpOf returns what the host says of the rows of the one item.
 func sharpOf(n *bound.CLBPMargins) *bound.Noises {
 	if err := n.Sharpen(0); err != nil {
 		panic(err) // of no device that ends

@@ -2,7 +2,7 @@ package bound
 
 // How far values vary over T.
 
-// radiusOf is what is known of the outputs of layer s, or of the network's input.
+// radiusOf returns what is known of the outputs of layer s, or of the network's input.
 func (p *clbpPass) radiusOf(s int) radiusArrays {
 	var r radiusArrays
 	if s < 0 {

@@ -5,7 +5,7 @@ package bound
 // nil f is told nothing.
 func (m *Model) Watch(f func(share float64)) { m.watch = f }
 
-// passShare is how far a pass is, by the products that rows of hidden layers take on their way down.
+// passShare measures how far a pass is, by the products that rows of hidden layers take on their way down.
 type passShare struct {
 	// rows are how many of all items each layer has to bound, in all their forms, and cost what they
 	// take together.
@@ -15,7 +15,7 @@ type passShare struct {
 	at, below, total float64
 }
 
-// beginShare says that a pass begins.
+// beginShare begins a pass.
 func (p *clbpPass) beginShare() {
 	if p.watch == nil {
 		return
@@ -43,7 +43,7 @@ func (p *clbpPass) beginShare() {
 	p.watch(0)
 }
 
-// boundedRows says that so many rows have been bounded.
+// boundedRows counts rows that have been bounded.
 func (p *clbpPass) boundedRows(bound Array) {
 	s := &p.share
 	if p.watch == nil || bound == nil || s.cost[s.layer] == 0 {
@@ -53,7 +53,7 @@ func (p *clbpPass) boundedRows(bound Array) {
 	p.watch(min(1, (s.below+s.at)/s.total))
 }
 
-// endShare says that the layer in work, or with the last the pass, is done.
+// endShare ends the layer in work, or with the last the pass.
 func (p *clbpPass) endShare() {
 	if p.watch == nil {
 		return

@@ -57,8 +57,8 @@ func (s *CLBPSplits) Precision() Precision { return s.p.dev.Precision() }
 // Ranges are the pre-activations of the hidden layers for all x of the item, the caller's to read.
 func (s *CLBPSplits) Ranges() (lo, hi [][]float64) { return s.lo, s.hi }
 
-// Reach says of what feeds each layer how far it varies over the item, of its squares, and what does not
-// vary at all; the caller's to read.
+// Reach returns for what feeds each layer how far it varies over the item, its squares, and what does
+// not vary at all; the caller's to read.
 func (s *CLBPSplits) Reach() (radius, maxSq [][]float64, still [][]bool) {
 	return s.p.reached.radius, s.p.reached.maxSq, s.p.reached.still
 }

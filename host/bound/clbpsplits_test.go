@@ -119,7 +119,7 @@ func (c *leafCase) at(x []float64, weights [][]float64) *exactPass {
 	return e
 }
 
-// right says that the hidden bounds are.
+// right reports whether the hidden bounds are right.
 func (c *leafCase) right(e *exactPass) bool {
 	for l, lo := range c.lo {
 		for i := range lo {
@@ -131,7 +131,7 @@ func (c *leafCase) right(e *exactPass) bool {
 	return true
 }
 
-// inLeaf says that the neurons have the phases of row r.
+// inLeaf reports whether the neurons have the phases of row r.
 func (c *leafCase) inLeaf(e *exactPass, r int) bool {
 	for l, phase := range c.q.Phase {
 		for i, s := range e.pre[l] {

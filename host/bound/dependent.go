@@ -10,9 +10,9 @@ import (
 // Noise of layers whose weights depend on each other (docs/theory.md (92a)): the host computes it, from
 // the coefficients of rows that a device has computed.
 
-// Fed is what is known of the numbers z that feed a layer, for all x of a box and all weights with which
-// the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box by at
-// most Radius.
+// Fed holds what is known of the numbers z that feed a layer, for all x of a box and all weights with
+// which the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box
+// by at most Radius.
 type Fed struct{ Lo, Hi, Radius []float64 }
 
 // Dependent is a layer whose weights depend on each other.
@@ -27,7 +27,7 @@ type NoiseOver interface {
 	Row(lo, hi []float64) (mean, variance float64)
 }
 
-// Depend says which layers have weights that depend on each other, nil being none; what NewDeviations was
+// Depend sets which layers have weights that depend on each other, nil being none; what NewDeviations was
 // told of them are their marginals. Nothing is sharpened that rests on independence.
 func (c *Deviations) Depend(layers []Dependent) { c.dependent, c.sharper = layers, nil }
 

@@ -14,7 +14,7 @@ type Array interface {
 // Interval is a pair of equally long arrays with Lo <= Hi entry by entry.
 type Interval struct{ Lo, Hi Array }
 
-// Memory is what a device is, and how numbers come and go.
+// Memory describes a device, and moves numbers to and from it.
 type Memory interface {
 	// Name identifies the device in results, for example "cpu fallback".
 	Name() string
@@ -114,8 +114,8 @@ func Operations() []string {
 	return names
 }
 
-// Batch says which weight box and which input box each of Items items pairs:
-// item p uses weight box p/PerBox and input box p%Inputs.
+// Batch holds which weight box and which input box each of Items items pairs: item p uses weight
+// box p/PerBox and input box p%Inputs.
 //
 //	many boxes x one input   PerBox 1,     Inputs 1
 //	one box x many inputs    PerBox Items, Inputs Items

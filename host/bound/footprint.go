@@ -82,7 +82,7 @@ func (m *Model) MostCLBP(rows int) int {
 	return max(1, most)
 }
 
-// CLBPBytes is what a Deviations' own arrays take on the device.
+// CLBPBytes returns what a Deviations' own arrays take on the device.
 func (m *Model) CLBPBytes() int64 {
 	n := 0
 	if !m.chain {

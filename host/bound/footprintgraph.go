@@ -21,7 +21,7 @@ func flightOn(dev Device) int {
 	return int(max(chunkNumbers, min(dev.MemoryLimit()/int64(dev.Precision().Bytes())/flightShare, mostFlight)))
 }
 
-// leastChunk is how many units are taken down together at least.
+// leastChunk is the least number of units that are taken down together.
 const leastChunk = 8
 
 // planRows chooses how many units' rows are taken down at a time.
@@ -81,7 +81,7 @@ func (v *view) plan(chunk int) {
 	}
 }
 
-// rowNumbers is how many numbers one row takes on its way through the layer, its noise
+// rowNumbers returns how many numbers one row takes on its way through the layer, its noise
 // included.
 func (l *layer) rowNumbers() int {
 	if l.pool {

@@ -2,7 +2,7 @@ package bound
 
 // What feeds a layer, and the intervals of its pre-activations.
 
-// passCache is what a pass makes once.
+// passCache holds what a pass makes once.
 type passCache struct {
 	// form is that of the flight on its way.
 	form form

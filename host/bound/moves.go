@@ -13,7 +13,7 @@ func (l *layer) param(e int) int {
 	return int(l.hostWeight[e])
 }
 
-// isApart says whether what layer l takes at one place comes from different sources, and the
+// isApart reports whether what layer l takes at one place comes from different sources, and the
 // sources vary with the weights of different layers.
 func (l *layer) isApart(layers []layer) bool {
 	var met []int
@@ -48,9 +48,9 @@ func (l *layer) isApart(layers []layer) bool {
 	return true
 }
 
-// moveSq is what variances of how far inputs vary are multiplied by to give that of the
-// outputs, for the magnitudes move of a matrix without noise. The inputs vary by Lipschitz functions
-// of the drawn weights, which may be the same ones: roots of variances add, and
+// moveSq returns the factor by which variances of how far inputs vary give that of the outputs, for
+// the magnitudes move of a matrix without noise. The inputs vary by Lipschitz functions of the drawn
+// weights, which may be the same ones: roots of variances add, and
 //
 //	(sum |w| s)^2 <= (sum |w|) (sum |w| s^2)
 //

@@ -6,7 +6,7 @@ import "math"
 // star y_* of a window is the member whose interval has the largest middle, v >= y_*, and v is
 // below a line in y_*, for which it helps to know by how much the star leads the others at least.
 
-// poolValues is what is known of a max pool.
+// poolValues holds what is known of a max pool.
 type poolValues struct {
 	slot, unit   Array // of the stars
 	lower, upper Line  // of v, in y_*

@@ -20,7 +20,7 @@ func ratPow(x *big.Rat, n int) *big.Rat {
 func quo(a, b *big.Rat) *big.Rat  { return new(big.Rat).Quo(a, b) }
 func prod(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 
-// isNumber says whether x is a number of the format.
+// isNumber reports whether x is a number of the format.
 func (p Precision) isNumber(x float64) bool { return p == Float64 || float64(float32(x)) == x }
 
 // TestRoundDirected: RoundLo is the largest number of the format that is not

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Propagation is how bounds are propagated.
+// Propagation names how bounds are propagated.
 type Propagation int
 
 const (
@@ -105,7 +105,7 @@ type pass struct {
 	off map[int]Interval
 }
 
-// hooks is what concentration LBP does beside a pass.
+// hooks hold what concentration LBP does beside a pass.
 type hooks struct {
 	// start sees a flight of the rows of layer k's units before it goes down; u says which units,
 	// nil all of them.
@@ -120,7 +120,7 @@ type hooks struct {
 	bound func(k int, bound Array, rows int)
 }
 
-// hidden is what is known of a hidden layer.
+// hidden holds what is known of a hidden layer.
 type hidden struct {
 	// in is what feeds it, all sources one after the other.
 	in     Interval
@@ -173,7 +173,7 @@ func (p *pass) addHidden(k int) {
 	p.hidden = append(p.hidden, hidden{in: z, pre: p.interval(n), z: p.interval(n), mag: p.array(n)})
 }
 
-// worthRows says whether rows of layer l's units are taken down: if bounds of them are needed
+// worthRows reports whether rows of layer l's units are taken down: if bounds of them are needed
 // and rows may tell more than the intervals of what feeds it. (Of a layer whose inputs are the
 // network's, those tell all; means of closed values gain little.)
 func (p *pass) worthRows(l *layer) bool {
@@ -217,15 +217,15 @@ func (p *pass) tighten(k int) {
 	}
 }
 
-// form is how rows go down: whether they stop at the first closed values, whose intervals then
-// bound them, or else through how many closed layers they go at most, on the longest way, 0 for
-// all; and whether they remember that weights are used in several places (29).
+// form describes how rows go down: whether they stop at the first closed values, whose intervals
+// then bound them, or else through how many closed layers they go at most, on the longest way, 0
+// for all; and whether they remember that weights are used in several places (29).
 type form struct {
 	stop, shared bool
 	most         int
 }
 
-// stops says that rows of this form that have passed so many closed layers end at layer l.
+// stops reports whether rows of this form that have passed so many closed layers end at layer l.
 func (f form) stops(l *layer, passed int) bool {
 	return l.closed && (f.stop || f.most > 0 && passed >= f.most)
 }

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Trace is what the operations of one self-check query wrote, as hashes.
+// Trace holds what the operations of one self-check query wrote, as hashes.
 type Trace struct {
 	Job   string
 	Calls []Call

@@ -122,7 +122,7 @@ func (p *pass) splitBound(r int, a Interval, c Array) Array {
 	return bound
 }
 
-// refines says what CanRefine says of the network.
+// refines reports what CanRefine says of the network.
 func (m *Model) refines() bool {
 	for k := range m.layers[:len(m.layers)-1] {
 		if !cutsAtZero(m.layers[k].facts) {

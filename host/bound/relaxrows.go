@@ -40,8 +40,8 @@ func (a RelaxRows) Outputs() []Output {
 	}
 }
 
-// Sure says that it is known which end of S is a coefficient, whatever the signs of z: that no chord is
-// taken.
+// Sure reports whether it is known which end of S is a coefficient, whatever the signs of z: that no
+// chord is taken.
 func (a RelaxRows) Sure() bool { return a.NonNeg || a.S.Lo == a.S.Hi }
 
 // Rows is the number of rows R.

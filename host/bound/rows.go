@@ -227,7 +227,7 @@ func (p *pass) spread(f *flight, l int, s Interval) {
 	p.release(s.Lo, s.Hi)
 }
 
-// forked is how many layers what feeds a layer feeds in all.
+// forked returns how many layers are fed by what feeds a layer.
 func (p *pass) forked(source int) int {
 	if source < 0 {
 		return p.forks
@@ -235,8 +235,8 @@ func (p *pass) forked(source int) int {
 	return len(p.layers[source].fed)
 }
 
-// getsNumbers says that all that rows bring to a source are numbers if one of them is, and so their
-// sum.
+// getsNumbers reports whether all that rows bring to a source are numbers if one of them is, and so
+// their sum.
 func (p *pass) getsNumbers(source int) bool {
 	if p.forked(source) == 1 {
 		return true
@@ -251,7 +251,7 @@ func (p *pass) getsNumbers(source int) bool {
 	return true
 }
 
-// sumRows is how coefficients are summed: over n places, by lists, of those that are selected.
+// sumRows describes how coefficients are summed: over n places, by lists, of those that are selected.
 type sumRows struct {
 	lists           sumList
 	n               int

@@ -10,8 +10,8 @@ type scratch struct {
 	within bool
 }
 
-// going says that nothing has failed. What do calls may not ask, nor make or read arrays: if that
-// failed, the operation would be launched on arrays that are none.
+// going reports whether nothing has failed. What do calls may not ask, nor make or read arrays: if
+// that failed, the operation would be launched on arrays that are none.
 func (s *scratch) going() bool {
 	if s.within {
 		panic("bound: an array is made or read while an operation is launched: do that before")

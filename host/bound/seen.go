@@ -2,7 +2,7 @@ package bound
 
 // Passes that see the network by windows (windows.go).
 
-// seen is what a pass knows of the windows that it sees: arrays of whole maps, gathered.
+// seen holds what a pass knows of the windows that it sees: arrays of whole maps, gathered.
 type seen struct {
 	*view
 	*sight
@@ -33,7 +33,7 @@ func (p *pass) through(v *view, s *sight, f func() []Array) []Array {
 	return kept
 }
 
-// look is what the windows have of an array over the outputs of layer s, or over the network's
+// look returns what the windows have of an array over the outputs of layer s, or over the network's
 // input: [Items x window], 0 outside of the image.
 func (p *pass) look(s int, a Array) Array {
 	if a == nil {
@@ -63,7 +63,7 @@ func (p *pass) lookAt(s int, i Interval) Interval { return Interval{p.look(s, i.
 
 func (p *pass) lookAlong(s int, l Line) Line { return Line{p.look(s, l.A), p.look(s, l.B)} }
 
-// known is what is known of hidden layer l, of whole maps or of the windows that the pass sees.
+// known returns what is known of hidden layer l, of whole maps or of the windows that the pass sees.
 func (p *pass) known(l int) *hidden {
 	h := &p.hidden[l]
 	if p.seen == nil {
@@ -85,7 +85,7 @@ func (p *pass) known(l int) *hidden {
 	return w
 }
 
-// width is how many inputs of the network rows are over.
+// width returns how many inputs of the network rows are over.
 func (p *pass) width() int {
 	if p.seen != nil {
 		return p.seen.width

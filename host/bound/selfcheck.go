@@ -23,7 +23,7 @@ type selfJob struct {
 	options    selfOptions
 }
 
-// selfOptions say what else a query is about.
+// selfOptions tell what else a query is about.
 type selfOptions uint
 
 const (

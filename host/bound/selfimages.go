@@ -79,7 +79,7 @@ type selfMap struct {
 	in int
 }
 
-// taps are those of all positions, and for each input the entries of that list that name it.
+// taps returns the taps of all positions, and for each input the entries of that list that name it.
 func (m *selfMap) taps() (taps, start, entry []float64) {
 	for _, j := range m.Tap {
 		taps = append(taps, float64(j))

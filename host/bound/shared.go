@@ -23,7 +23,7 @@ func (p *pass) alsoShared(k int, forms []form) []form {
 	return forms
 }
 
-// sharesRows says whether rows pass layer l by (29).
+// sharesRows reports whether rows pass layer l by (29).
 func (p *pass) sharesRows(l int) bool {
 	return p.cache.form.shared && p.layers[l].shared() && p.query.Boxes.wide[l]
 }

@@ -29,8 +29,8 @@ type SharedRow interface {
 // sharedLevel is below those of all layers.
 const sharedLevel = 0
 
-// Share says what all layers have in common; what NewDeviations was told are the rest and, as means of
-// |W|, those of both together. With alone the rest is 0, so that there is one level. Nothing is sharpened that
+// Share sets what all layers have in common; what NewDeviations was told are the rest and, as means of |W|,
+// those of both together. With alone the rest is 0, so that there is one level. Nothing is sharpened that
 // rests on independence.
 func (c *Deviations) Share(s SharedNoise, alone bool) {
 	c.common, c.together, c.sharper = s, alone, nil
@@ -113,7 +113,7 @@ func (p *clbpPass) commonRows(l int, lo, hi []float64, rows int) {
 	})
 }
 
-// commonNoise is what the rows in work have met of the shared noise.
+// commonNoise returns what the rows in work have met of the shared noise.
 func (p *clbpPass) commonNoise(rows int) noiseArrays {
 	mean, variance := make([]float64, len(p.joint)), make([]float64, len(p.joint))
 	for at, r := range p.joint {

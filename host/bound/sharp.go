@@ -71,7 +71,7 @@ func newSharper(post *posterior.Posterior, layers []layer, chain bool, ended fun
 // mostSharp bounds the products of one item that Sharp is worth.
 const mostSharp = 2e8
 
-// Sharpens says whether CLBPQuery.Sharp makes bounds of hidden layers better, in a time that is worth it.
+// Sharpens reports whether CLBPQuery.Sharp makes bounds of hidden layers better, in a time that is worth it.
 func (m *Model) Sharpens() bool {
 	if !m.chain || len(m.layers) < 3 {
 		return false
@@ -173,5 +173,5 @@ func (d *rowsDown) parts() (list [][]int) {
 // noRow is in the place of a row where there are fewer.
 const noRow = -1
 
-// units says whether the rows are those of the units of the top.
+// units reports whether the rows are those of the units of the top.
 func (d *rowsDown) units() bool { return d.squares == nil }

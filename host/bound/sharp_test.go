@@ -15,7 +15,7 @@ import (
 	"psafe/internal/vector"
 )
 
-// exact is what docs/theory.md, section 3.5, says of one row of an item, in 300 bits.
+// exact holds what docs/theory.md, section 3.5, says of one row of an item, in 300 bits.
 type exact struct {
 	post  *posterior.Posterior
 	first int

@@ -9,7 +9,7 @@ import (
 
 // Rows that a device computes, as the sharper takes them.
 
-// CLBPKept is how many coefficients PropagateCLBP keeps on the host for each item with as many
+// CLBPKept returns how many coefficients PropagateCLBP keeps on the host for each item with as many
 // rows, of a chain, with CLBPQuery.Sharp and CLBPQuery.Slopes.
 func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 	n := int64(0)
@@ -171,7 +171,7 @@ func (n *CLBPMargins) Sharpen(p int) error {
 	return err
 }
 
-// SharpLevels is how many layers Sharp tells the noise of for item p, 0 if it never says anything.
+// SharpLevels returns how many layers Sharp tells the noise of for item p, 0 if it never says anything.
 func (n *CLBPMargins) SharpLevels(p int) int {
 	if n.sharp == nil || n.sharp.points[p] {
 		return 0
@@ -179,7 +179,7 @@ func (n *CLBPMargins) SharpLevels(p int) int {
 	return n.sharp.down.top - n.sharp.sharper.first + 1
 }
 
-// Sharp is what ByLines.At says of row r of item p, with less noise (docs/theory.md (34),
+// Sharp returns what ByLines.At says of row r of item p, with less noise (docs/theory.md (34),
 // (38)); mean is nil where Sharpen has not been asked or had nothing to say.
 func (n *CLBPMargins) Sharp(p, r int) (lo float64, mean, variance []float64) {
 	s := n.sharp

@@ -109,7 +109,7 @@ func (t *sharpRows) squared(l int) []float64 {
 	return square
 }
 
-// spreads are those of layer l, of rows whose squares are given.
+// spreads returns the spreads of layer l, of rows whose squares are given.
 func (t *sharpRows) spreads(l int, square []float64) *spread {
 	lay := &t.post.Layers[l]
 	in, out, sd := lay.Inputs(), lay.Outputs(), lay.Weight.SdHi

@@ -4,7 +4,7 @@ package bound
 // max(t, 0) may have any slope in [0, 1]. The usual one makes the least area, and is one of the two
 // ends; but a slope of 1 passes noise on, and a slope of 0 does not.
 
-// slopeRule says what lower slope a neuron gets whose usual one is usual and whose upper line has
+// slopeRule returns the lower slope of a neuron whose usual one is usual and whose upper line has
 // the slope upper, both in [0, 1].
 type slopeRule func(usual, upper float64) float64
 
@@ -36,8 +36,8 @@ func flatBelow(share float64) slopeRule {
 	}
 }
 
-// Bends says whether CLBPQuery.Slopes makes any difference: in a chain of dense layers some of which
-// have ReLU.
+// Bends reports whether CLBPQuery.Slopes makes any difference: in a chain of dense layers some of
+// which have ReLU.
 func (m *Model) Bends() bool {
 	for k := range m.layers[:len(m.layers)-1] {
 		if m.chain && cutsAtZero(m.layers[k].facts) {
@@ -47,7 +47,7 @@ func (m *Model) Bends() bool {
 	return false
 }
 
-// BendsHidden says the same of CLBPQuery.HiddenSlopes: some of those layers feed another hidden one.
+// BendsHidden reports the same of CLBPQuery.HiddenSlopes: some of those layers feed another hidden one.
 func (m *Model) BendsHidden() bool {
 	for k := range m.layers[:max(0, len(m.layers)-2)] {
 		if m.chain && cutsAtZero(m.layers[k].facts) {
@@ -110,8 +110,8 @@ func (p *clbpPass) eachRule(k int, f func() error) (err error) {
 	return nil
 }
 
-// slopes are those of some neurons: what is not in [0, 1], or above both usual slopes, is the usual
-// lower one.
+// slopes returns the slopes of some neurons: what is not in [0, 1], or above both usual slopes, is
+// the usual lower one.
 func (rule slopeRule) slopes(usual, upper []float64) []float64 {
 	s := make([]float64, len(usual))
 	for i := range s {

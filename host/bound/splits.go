@@ -56,7 +56,7 @@ type SplitQuery struct {
 	begun    begun
 }
 
-// begun is what a query has begun with last: the rows of a layer of by, without a mixture.
+// begun holds what a query has begun with last: the rows of a layer of by, without a mixture.
 type begun struct {
 	by           *Splits
 	layer        int
@@ -65,7 +65,7 @@ type begun struct {
 	constants    []float64
 }
 
-// SplitAnswer is what a query is answered with.
+// SplitAnswer holds what a query is answered with.
 type SplitAnswer struct {
 	// Bound[r] is a lower bound of row r for all inputs of the box where the phases of row r hold,
 	// and all weights of the weight box; any number if there are no such inputs.
@@ -75,7 +75,7 @@ type SplitAnswer struct {
 	S [][]float64
 }
 
-// CanSplit says whether the network is one that Splits serves: hidden layers have ReLU or no
+// CanSplit reports whether the network is one that Splits serves: hidden layers have ReLU or no
 // activation, and some have phases.
 func CanSplit(net network.Network) bool {
 	phases := false
@@ -88,20 +88,20 @@ func CanSplit(net network.Network) bool {
 	return phases
 }
 
-// HasPhases says of a hidden layer whether its neurons may be taken to be active or not: they are
-// max(t, 0) of linear maps.
+// HasPhases reports of a hidden layer whether its neurons may be taken to be active or not: they
+// are max(t, 0) of linear maps.
 func HasPhases(l network.Layer) bool {
 	_, pool := l.Map.(network.MaxPool)
 	return !pool && cutsAtZero(l.Activation)
 }
 
-// CanRefine says whether rows of the network may be refined (Query.Refine): it is a chain of dense
-// layers with ReLU.
+// CanRefine reports whether rows of the network may be refined (Query.Refine): it is a chain of
+// dense layers with ReLU.
 func CanRefine(net network.Network) bool {
 	return net.Chain() && len(net) > 1 && !slices.ContainsFunc(net[:len(net)-1], func(l network.Layer) bool { return !cutsAtZero(l.Activation) })
 }
 
-// cutsAtZero says that the activation is max(t, 0).
+// cutsAtZero reports whether the activation is max(t, 0).
 func cutsAtZero(a network.Activation) bool {
 	below, kinked := a.Kinked()
 	return kinked && below == 0

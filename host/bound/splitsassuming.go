@@ -8,7 +8,7 @@ import (
 
 // What Splits proves of the inputs of the box where property rows fail and neurons have given phases.
 
-// Literal says of a neuron of a hidden layer that has phases that it is active (Phase > 0) or not (< 0).
+// Literal takes a neuron of a hidden layer that has phases to be active (Phase > 0) or not (< 0).
 type Literal struct {
 	Layer, Unit int
 	Phase       float64
@@ -121,7 +121,7 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 	return empty, nil
 }
 
-// assumes says that row c of a query is not positive by what is assumed.
+// assumes reports whether row c of a query is not positive by what is assumed.
 func (s *Splits) assumes(q *SplitQuery, c int) bool {
 	if q.Theta == nil {
 		return slices.Contains(s.assumed, q.Rows[c])

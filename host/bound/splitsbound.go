@@ -194,7 +194,7 @@ func (s *Splits) write(v []float64) Array {
 	return a
 }
 
-// lists are those for layer l.
+// lists returns the lists for layer l.
 func (q *SplitQuery) lists(l int) splitLists {
 	if q.Phase == nil {
 		return splitLists{slope: q.Slope[l]}

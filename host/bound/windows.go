@@ -45,7 +45,7 @@ type sight struct {
 	lower, upper Array
 }
 
-// worthWindows is how much of the work windows have to leave at most.
+// worthWindows is the largest part of the work that windows may leave.
 const worthWindows = 0.75
 
 // planViews decides which layers' rows are taken down by windows.
@@ -89,7 +89,7 @@ func (m *Model) pays(v *view) bool {
 	return v.rowWork() <= m.cuts.windows*whole
 }
 
-// rowWork is how many multiplications a row takes on its way down.
+// rowWork returns how many multiplications a row takes on its way down.
 func (v *view) rowWork() float64 {
 	work := 0.0
 	for l := range v.layers {
@@ -100,14 +100,14 @@ func (v *view) rowWork() float64 {
 	return work
 }
 
-// within says that sums over the windows are not longer than those over the whole maps, for whose
-// roundings Relax charges (docs/theory.md, section 4.8). Those of GatherSum may be, in one block, as
-// what lies outside of the image adds exact zeros.
+// within reports whether sums over the windows are not longer than those over the whole maps, for
+// whose roundings Relax charges (docs/theory.md, section 4.8). Those of GatherSum may be, in one
+// block, as what lies outside of the image adds exact zeros.
 func (l *layer) within(whole *layer) bool {
 	return l.out <= whole.out && l.positions <= whole.positions && l.longest <= max(Block, whole.longest)
 }
 
-// work is how many multiplications a row takes through the layer.
+// work returns how many multiplications a row takes through the layer.
 func (l *layer) work() float64 {
 	if l.pool {
 		return float64(l.out * l.window)

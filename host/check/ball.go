@@ -183,8 +183,8 @@ func (p *cellPass) ballForm(top int, squares []float64, f *fall, met *noises) (l
 	return arith.SumDown(c.Lo(), -by), list
 }
 
-// ballThrough is how far a row falls with the noise of the second layer through the first one's weights,
-// and what that adds to the deviation of the first's noise.
+// ballThrough returns how far a row falls with the noise of the second layer through the first one's
+// weights, and what that adds to the deviation of the first's noise.
 func (p *cellPass) ballThrough(fell *ballSum, spreads []float64) (root, moved float64) {
 	sq, z := fell.sq, p.values(0)
 	for j, s := range spreads {

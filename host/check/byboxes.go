@@ -10,7 +10,7 @@ import (
 	"psafe/host/arith"
 )
 
-// tries is how often lines are chosen before a box is given up.
+// tries is the number of times that lines are chosen before a box is given up.
 const tries = 32
 
 // Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
@@ -143,7 +143,7 @@ func likeliest(chances []chance, n int) []chance {
 	return list
 }
 
-// verified is what is known of a weight box on T.
+// verified holds what is known of a weight box on T.
 type verified struct {
 	// margin is a lower bound of the least margin: the property holds if it is >= 0.
 	margin float64

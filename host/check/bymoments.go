@@ -13,7 +13,7 @@ import (
 
 // What records say that exact moments show (docs/theory.md, section 7).
 
-// chernoffProof is what a record says of the rows of S on one box of T, and of hidden layers above the second.
+// chernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the second.
 type chernoffProof struct {
 	Rows       []chernoffRow `json:"rows"`
 	Statements []chernoffRow `json:"statements,omitempty"`

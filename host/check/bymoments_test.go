@@ -218,7 +218,7 @@ func otherActivations(rng *rand.Rand, post *posterior.Posterior) {
 	}
 }
 
-// momentsOf is what check makes of what certify has proved.
+// momentsOf returns what check makes of what certify has proved.
 func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proof {
 	t.Helper()
 	var p chernoffProof

@@ -23,14 +23,14 @@ import (
 // anyFail is content with every probability of failure.
 func anyFail(float64) bool { return true }
 
-// sumsProved tells how certificates by sums of neurons were proved again.
+// sumsProved counts how certificates by sums of neurons were proved again.
 type sumsProved struct {
 	lower, upper      int
 	certify, check    float64 // seconds of CPU
 	leastLow, leastUp float64 // least of claimed/recomputed
 }
 
-// failAsProved is what sums of neurons prove by the proof of r: on its cells, or on its grids.
+// failAsProved returns what sums of neurons prove by the proof of r: on its cells, or on its grids.
 func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (float64, error) {
 	task := asProved(t, r)
 	if r.Proof.Grids == nil {

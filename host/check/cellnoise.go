@@ -7,8 +7,8 @@ import (
 	"psafe/host/arith"
 )
 
-// noises are those that a row has met, by level. Layers of one level do not feed each other, so
-// that given all weights below the sum of their noise is one Gaussian process: it counts as that
+// noises holds the noise that a row has met, by level. Layers of one level do not feed each other,
+// so that given all weights below the sum of their noise is one Gaussian process: it counts as that
 // of one layer.
 type noises struct {
 	of  []noise
@@ -151,9 +151,9 @@ func (l *layer) each(i int, f func(j int, size float64)) {
 	}
 }
 
-// reachOf is how far the outputs of layer k reach. Where it is linear in noise and not needed no
-// event is paid for its radius, which is the width of its interval; and where only max pools take
-// it, the interval says nothing of the radius, since not all of its lower ends are paid for.
+// reachOf returns how far the outputs of layer k reach. Where it is linear in noise and not needed
+// no event is paid for its radius, which is the width of its interval; and where only max pools
+// take it, the interval says nothing of the radius, since not all of its lower ends are paid for.
 func (p *cellPass) reachOf(k int, h *hidden, vary []noise) reach {
 	l := &p.layers[k]
 	r, radius := newReach(l.out), p.quantile(p.tau*radiusShare, 1)

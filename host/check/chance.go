@@ -15,7 +15,7 @@ type chance struct{ x, y *big.Float }
 // nearHalf is up to where a probability of failure goes into y.
 const nearHalf = 0x1p-8
 
-// safe is what is more than 2^-299, relative, below 1: it covers the roundings of a chance.
+// safe is a number that is more than 2^-299, relative, below 1: it covers the roundings of a chance.
 var safe = arith.NewBig().Sub(arith.BigUnit, arith.NewBig().SetMantExp(arith.BigUnit, -299))
 
 // complement is the chance of what fails with a probability of at most fail.
@@ -43,7 +43,7 @@ func logRest(q float64) float64 {
 	return q*p*(1+16*arith.Unit) + arith.Eta
 }
 
-// isZero says that nothing is known.
+// isZero reports whether nothing is known.
 func (c chance) isZero() bool { return c.x == nil || c.x.Sign() <= 0 }
 
 // value is a number at or below the chance.
@@ -58,7 +58,7 @@ func (c chance) value() *big.Float {
 	return v.Mul(v, safe)
 }
 
-// reaches says whether the chance is at least p.
+// reaches reports whether the chance is at least p.
 func (c chance) reaches(p *big.Rat) bool {
 	v, _ := c.value().Rat(nil)
 	return v.Cmp(p) >= 0

@@ -19,7 +19,7 @@ type Checker struct {
 	files files
 }
 
-// Verdict is what is said of a line of a result file.
+// Verdict holds what is said of a line of a result file.
 type Verdict struct {
 	// Task of Tasks, from 0, of the run Run, if the line contradicts nothing that it says itself.
 	Task, Tasks int
@@ -140,12 +140,12 @@ func (q *question) lower(ctx context.Context) error {
 	return nil
 }
 
-// claimed says whether a chance is what the record claims.
+// claimed reports whether a chance is what the record claims.
 func (q *question) claimed(c chance) bool {
 	return c.reaches(q.PLower.Rat()) && (q.Log10PLower == nil || c.reachesLog10(q.Log10PLower.Rat()))
 }
 
-// enough says whether a probability of failure proves what the record claims.
+// enough reports whether a probability of failure proves what the record claims.
 func (q *question) enough(fail float64) bool { return q.claimed(complement(fail)) }
 
 // uppers are the methods by which an upper bound is shown (upper.method of a proof).
@@ -183,7 +183,7 @@ func (q *question) upper(ctx context.Context) error {
 	return nil
 }
 
-// consistent says what of a record contradicts itself or is none of a record: of numbers what
+// consistent returns what of a record contradicts itself or is none of a record: of numbers what
 // they must be whatever was proved.
 func (r *record) consistent() error {
 	if err := r.sizes(); err != nil {
@@ -216,10 +216,10 @@ func (r *record) consistent() error {
 	return r.Statistical.contradicts(r.PLower, r.PUpper)
 }
 
-// claims says that the record claims a lower bound.
+// claims reports whether the record claims a lower bound.
 func (r *record) claims() bool { return !r.PLower.is(0) || r.Log10PLower != nil }
 
-// verdict is what follows from the bounds.
+// verdict returns what follows from the bounds.
 func (r *record) verdict() string {
 	switch {
 	case r.PLower.Cmp(property.Exact{}) > 0 && r.PLower.Cmp(r.Require.Exact) >= 0:

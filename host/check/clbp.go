@@ -183,10 +183,9 @@ func (p *cellPass) pay(k int, share float64) {
 	}
 }
 
-// ways are those in which rows over what feeds layer k are taken down, beside its intervals: with the
-// usual lines and, where that is tried, with other lower slopes.
-// What holds without noise is not made better by bounds that hold with some, since those are
-// events to be paid for.
+// ways returns the ways in which rows over what feeds layer k are taken down, beside its intervals:
+// with the usual lines and, where that is tried, with other lower slopes. What holds without noise is
+// not made better by bounds that hold with some, since those are events to be paid for.
 func (p *cellPass) ways(k int) (list []way) {
 	open, above := p.opens(k)
 	if open {
@@ -239,7 +238,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 	return arith.SumDown(lo, -by)
 }
 
-// newFall is what a row of layer k is going to meet that goes down in way w.
+// newFall returns what a row of layer k is going to meet that goes down in way w.
 func (p *cellPass) newFall(k int, w *way) *fall {
 	f := &fall{a: make([][]float64, k)}
 	w.visit = func(l int, a []float64) { f.a[l] = a }
@@ -247,7 +246,7 @@ func (p *cellPass) newFall(k int, w *way) *fall {
 	return f
 }
 
-// alone says that what all layers have in common is all the noise that there is.
+// alone reports whether what all layers have in common is all the noise that there is.
 func (p *cellPass) alone() bool { return p.common != nil && p.common.alone }
 
 // noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;

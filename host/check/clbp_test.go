@@ -34,7 +34,7 @@ func asProved(t *testing.T, r *claim.Result) *property.Task {
 	return &task
 }
 
-// certified is what certify says of the tasks on the fallback.
+// certified returns what certify says of the tasks on the fallback.
 func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*claim.Result {
 	t.Helper()
 	return certifiedTo(t, 0, p, post, cfg, tasks)

@@ -195,9 +195,9 @@ func (p *confined) varies(k int) []float64 {
 	return list
 }
 
-// clauseHolds says why it is not proved that one of the rows of a clause is at least 0 everywhere on the box, be it
-// another one at every point; nil if it is. In each leaf a sum of them is, each less its noise, with factors that
-// are not negative and not all 0: where all rows are negative so is every such sum.
+// clauseHolds returns why it is not proved that one of the rows of a clause is at least 0 everywhere on the box, be
+// it another one at every point; nil if it is. In each leaf a sum of them is, each less its noise, with factors
+// that are not negative and not all 0: where all rows are negative so is every such sum.
 func (p *confined) clauseHolds(ctx context.Context, safe *property.Safe, clause []int, tree *phaseTree) error {
 	mixtures, each := tree.Mixtures, 0
 	if len(clause) > 1 {
@@ -254,8 +254,8 @@ func mixtureLess(safe *property.Safe, clause []int, noise []float64, factors []b
 	return &row, off.Hi(), err
 }
 
-// leafLines are those of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a layer
-// have signs, these with multipliers; nil of others.
+// leafLines holds the lines of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a
+// layer have signs, these with multipliers; nil of others.
 type leafLines struct {
 	lower       [][]line
 	signs       [][]int
@@ -299,7 +299,7 @@ type openNeuron struct {
 	sign        int
 }
 
-// node says why a sub-problem is not proved: the next one of the tree. Each node that is no leaf
+// node returns why a sub-problem is not proved: the next one of the tree. Each node that is no leaf
 // has both signs of one neuron, so that the leaves cover all x, whatever the weights are.
 func (w *treeWalk) node(ctx context.Context) error {
 	if len(w.cuts) == 0 {
@@ -323,7 +323,7 @@ func (w *treeWalk) node(ctx context.Context) error {
 	return nil
 }
 
-// leaf says why the row is not proved where neurons have their signs.
+// leaf returns why the row is not proved where neurons have their signs.
 func (w *treeWalk) leaf(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -361,7 +361,7 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 	return w.judge(leafLines{lower, w.signs(), multipliers})
 }
 
-// signs are those of all neurons, by hidden layer; nil where none has one.
+// signs returns the signs of all neurons, by hidden layer; nil where none has one.
 func (w *treeWalk) signs() [][]int {
 	signs := make([][]int, len(w.hidden))
 	for _, o := range w.open {

@@ -4,7 +4,7 @@ package check
 
 import "syscall"
 
-// cpuSeconds is what this process has computed for.
+// cpuSeconds returns the time for which this process has computed.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

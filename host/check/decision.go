@@ -14,10 +14,10 @@ import (
 
 // What records say of the decision of the posterior predictive (docs/theory.md, section 9).
 
-// decision is what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <=
-// RivalUpper and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a
-// share of at least Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With
-// an Action, Gap and RivalGap are about costs.
+// decision holds what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <= RivalUpper
+// and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a share of at least
+// Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With an Action, Gap
+// and RivalGap are about costs.
 type decision struct {
 	Verdict    string   `json:"verdict"`
 	Lower      *decimal `json:"lower"`
@@ -28,7 +28,7 @@ type decision struct {
 	Action     *int     `json:"action,omitempty"`
 }
 
-// decisionProof is how a record says that a decision was shown.
+// decisionProof holds how a record says that a decision was shown.
 type decisionProof struct {
 	Cells      []int         `json:"cells,omitempty"`
 	Tau        []float64     `json:"tau,omitempty"`
@@ -59,7 +59,7 @@ func (p *proof) decision() (*decisionProof, error) {
 	return &d, nil
 }
 
-// verdict is what follows from the bounds.
+// verdict returns what follows from the bounds.
 func (d *decision) verdict() string {
 	zero := property.Exact{}
 	switch {
@@ -71,12 +71,12 @@ func (d *decision) verdict() string {
 	return "unknown"
 }
 
-// claims says that the decision, if there is one, claims a bound.
+// claims reports whether the decision, if there is one, claims a bound.
 func (d *decision) claims() bool {
 	return d != nil && !(d.Lower.is(0) && d.RivalUpper.is(1) && d.Gap.is(-1) && d.Vote.is(0) && d.RivalGap == nil)
 }
 
-// consistentDecision says what of a decision contradicts itself or the rest of the record.
+// consistentDecision returns what of a decision contradicts itself or the rest of the record.
 func (r *record) consistentDecision() error {
 	d := r.Decision
 	if d == nil {
@@ -185,8 +185,8 @@ func (q *question) decided(ctx context.Context) error {
 	return q.refuted(ctx, costs, proof, bound)
 }
 
-// confined is what follows from margins that are all at least that of the proof, for all networks whose noise is
-// confined; nil without phases.
+// confined returns what follows from margins that are all at least that of the proof, for all networks whose
+// noise is confined; nil without phases.
 func (q *question) confined(ctx context.Context, proof *decisionProof) (*predictive, error) {
 	if proof.Phases == nil {
 		return nil, nil
@@ -214,7 +214,7 @@ func (q *question) confined(ctx context.Context, proof *decisionProof) (*predict
 	return aheadPredictive(max(0, arith.Down(p)), proof.Margin, len(task.S.Rows)), nil
 }
 
-// aheadPredictive is what follows if all margins are at least t > 0 with a probability of at least p.
+// aheadPredictive returns what follows if all margins are at least t > 0 with a probability of at least p.
 func aheadPredictive(p, t float64, rivals int) *predictive {
 	is := unknownPredictive(rivals)
 	s, rest := softmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))

@@ -133,7 +133,7 @@ func (r *record) consistentFlags() error {
 	return r.consistentStop(f)
 }
 
-// byMethod says whether a record may have its method where that was asked for. Auto begins with
+// byMethod reports whether a record may have its method where that was asked for. Auto begins with
 // concentration LBP and goes on to others for what they prove.
 func (r *record) byMethod(asked string) bool {
 	if asked != "auto" {
@@ -152,7 +152,7 @@ func cutsOf(tree [][]float64) (n int) {
 	return n
 }
 
-// gammaIs says whether the boxes of a record, if it has any, have a half-width that was given.
+// gammaIs reports whether the boxes of a record, if it has any, have a half-width that was given.
 func (r *record) gammaIs(text string) bool {
 	g, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(g > 0) {
@@ -162,7 +162,7 @@ func (r *record) gammaIs(text string) bool {
 	return !slices.ContainsFunc(r.Gamma, func(is float64) bool { return is != g })
 }
 
-// isTime says whether the text of a flag is a time.
+// isTime reports whether the text of a flag is a time.
 func isTime(text string) bool {
 	d, err := time.ParseDuration(text)
 	return err == nil && d > 0
@@ -196,7 +196,7 @@ func (r *record) consistentDraws(f flagList) error {
 	return nil
 }
 
-// confident says whether that is the confidence that was asked for.
+// confident reports whether that is the confidence that was asked for.
 func (f flagList) confident(confidence *decimal) bool {
 	asked, err := strconv.ParseFloat(f.or("--confidence", confidenceUnasked), 64)
 	is, err2 := strconv.ParseFloat(confidence.text, 64)

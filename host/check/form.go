@@ -39,7 +39,7 @@ func formed(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// ofFields says whether something of this type has fields of its own.
+// ofFields reports whether something of this type has fields of its own.
 func ofFields(t reflect.Type) bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -50,11 +50,11 @@ func freed(post *posterior.Posterior, task *property.Task, b *weightBox, dead []
 	return widened
 }
 
-// sign says of a number whether it is 0, and whether it is never negative, on the box and T.
+// sign tells of a number whether it is 0, and whether it is never negative, on the box and T.
 type sign struct{ zero, nonNeg bool }
 
-// signsOf are those of maxima, and of sums whose coefficients are not negative. Of maps that this
-// program does not know nothing is said.
+// signsOf returns the signs of maxima, and of sums whose coefficients are not negative. Of maps
+// that this program does not know nothing is said.
 func signsOf(m net.Map, z []sign) []sign {
 	out := make([]sign, m.Outputs())
 	l, _, err := shapeOf(m, net.Activation{})
@@ -77,7 +77,7 @@ func signsOf(m net.Map, z []sign) []sign {
 	return out
 }
 
-// joined is what the sources say, one after the other.
+// joined returns what the sources say, one after the other.
 func joined(of [][]sign, sources []int) (list []sign) {
 	for _, s := range sources {
 		list = append(list, of[s+1]...)

@@ -7,7 +7,7 @@ import (
 	net "psafe/host/model/network"
 )
 
-// graph is what feeds what in a network.
+// graph holds what feeds what in a network.
 type graph struct {
 	// from are the layers that feed each layer, -1 being the network's input.
 	from [][]int
@@ -96,7 +96,7 @@ func (g *graph) use(layers []layer, k int) {
 	}
 }
 
-// sizeOf is how many numbers a layer gives, -1 being the network's input.
+// sizeOf returns how many numbers a layer gives, -1 being the network's input.
 func sizeOf(layers []layer, s int) int {
 	if s < 0 {
 		return layers[0].in

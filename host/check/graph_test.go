@@ -353,7 +353,7 @@ func TestGraphBoxes(t *testing.T) {
 	})
 }
 
-// holds says whether what is known of layer k is true of these pre-activations.
+// holds checks that what is known of layer k is true of these pre-activations.
 func (p *pass) holds(t *testing.T, k int, pre [][]*big.Rat, dead []bool) {
 	t.Helper()
 	h := &p.hidden[k]

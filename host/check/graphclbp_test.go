@@ -87,7 +87,7 @@ func appliedFloat(m net.Map, w, b, z []float64) []float64 {
 	return y
 }
 
-// allows is how many of n draws may do what has probability p, but for very bad luck.
+// allows returns how many of n draws may do what has probability p, but for very bad luck.
 func allows(p float64, n int) int {
 	mean := p * float64(n)
 	return int(mean + 6*math.Sqrt(mean) + 6)

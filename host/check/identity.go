@@ -12,7 +12,7 @@ import (
 	"psafe/host/record/fields"
 )
 
-// identities are what the field id may be: the digest of what the line says of its question.
+// identities returns what the field id may be: the digest of what the line says of its question.
 // Sums of neurons have float64 in the field precision, whatever was asked for.
 func identities(line []byte) ([]string, error) {
 	var values map[string]json.RawMessage

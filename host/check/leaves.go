@@ -14,14 +14,14 @@ import (
 // Sums of tails over the leaves of trees of phases (docs/theory.md, section 6.5): each leaf has a lower bound of its row
 // whose noise is that of concentration LBP, on the event that hidden bounds for all of the box are right.
 
-// leafSum is what a record says of the rows of S on one box of T.
+// leafSum holds what a record says of the rows of S on one box of T.
 type leafSum struct {
 	Open  [][]int     `json:"open"`
 	Rows  []int       `json:"rows,omitempty"`
 	Trees []phaseTree `json:"trees"`
 }
 
-// mostLeafCuts is how many cuts all trees of a record may have, and leafTries how often lines are chosen.
+// mostLeafCuts is the greatest number of cuts of all trees of a record, leafTries that of choices of lines.
 const mostLeafCuts, leafTries = 1 << 11, 4
 
 // byPhasesOrLeaves proves a lower bound of method phases by what its proof is.
@@ -167,7 +167,7 @@ func (p *cellPass) treeUp(ctx context.Context, row *property.Row, open [][]int, 
 	return leavesTailUp(leaves, len(p.layers) > 2), nil
 }
 
-// leafTails are those of the leaves of a row's tree.
+// leafTails returns the tails of the leaves of a row's tree.
 func (p *cellPass) leafTails(ctx context.Context, row *property.Row, open [][]int, tree *phaseTree) (leaves []leafTail, err error) {
 	last := len(p.layers) - 1
 	most := make([]float64, len(row.CLo))
@@ -197,8 +197,8 @@ func (p *cellPass) leafTails(ctx context.Context, row *property.Row, open [][]in
 	return leaves, err
 }
 
-// leafTail is how far the row of a leaf is above 0, less the means of its noise, and the variances of the
-// last layer and of those below.
+// leafTail holds how far the row of a leaf is above 0, less the means of its noise, and the variances of
+// the last layer and of those below.
 type leafTail struct {
 	t, last float64
 	below   []float64
@@ -230,7 +230,7 @@ func leavesTailUp(leaves []leafTail, shared bool) float64 {
 	return sum
 }
 
-// sharedSteps is how many steps of the grid there are up to the least t, more than certify has, and
+// sharedSteps is the number of steps of the grid up to the least t, more than certify has, and
 // mostSharedSteps up to where a tail counts as 1.
 const sharedSteps, mostSharedSteps = 512, 1024
 

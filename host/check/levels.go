@@ -1,6 +1,6 @@
 package check
 
-// levels say where the noise of a network comes from.
+// levels hold where the noise of a network comes from.
 type levels struct {
 	// noise says which layers have weights that deviate, of[k] is 1 more than the largest level of
 	// such a layer that layer k depends on; most is the largest.

@@ -93,7 +93,7 @@ func (n *network) newPass(x span) *pass {
 	return &pass{network: n, x: x, fed: make([]span, len(n.layers)), wide: wide, needed: n.graph.needed(n.layers, wide)}
 }
 
-// values are those of layer k, or of the input for -1.
+// values returns the values of layer k, or of the input for -1.
 func (p *pass) values(k int) span {
 	if k < 0 {
 		return p.x
@@ -101,7 +101,7 @@ func (p *pass) values(k int) span {
 	return p.hidden[k].z
 }
 
-// into is what feeds layer k.
+// into returns what feeds layer k.
 func (p *pass) into(k int) span {
 	from := p.graph.from[k]
 	if len(from) == 1 {

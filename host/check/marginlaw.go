@@ -10,11 +10,11 @@ import (
 	"psafe/host/read/property"
 )
 
-// marginLaw says how likely a margin M is small on a cell while all hidden bounds are right: Prob(M <
-// at[i]) <= below[i], for values at that fall.
+// marginLaw bounds how likely a margin M is small on a cell while all hidden bounds are right: Prob(M
+// < at[i]) <= below[i], for values at that fall.
 type marginLaw struct{ at, below []float64 }
 
-// lawReach is how many standard deviations of noise a law reaches down.
+// lawReach is the number of standard deviations of noise that a law reaches down.
 const lawReach = 8
 
 // lawOf is the law of a margin that is at least lo less the noise of these layers.

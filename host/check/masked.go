@@ -28,7 +28,7 @@ type masks struct {
 	bounded []bool
 }
 
-// mostFeatures is how many numbers that feed layer first certify has lines of; of more it begins at the input.
+// mostFeatures is the most numbers feeding layer first that certify has lines of; of more it begins at the input.
 const mostFeatures = 1024
 
 // newMasks is nil for other posteriors, and for those of which nothing is proved.
@@ -129,7 +129,7 @@ func (p *maskPass) movesOf(k int) []float64 {
 	return moves
 }
 
-// feedsRandom says that layer k is certain and feeds what is not.
+// feedsRandom reports whether layer k is certain and feeds what is not.
 func (p *maskPass) feedsRandom(k int) bool {
 	for next, from := range p.graph.from {
 		if p.random[next] && slices.Contains(from, k) {
@@ -224,7 +224,7 @@ func (p *maskPass) maskedLayer(k int) {
 	p.hidden = append(p.hidden, h)
 }
 
-// dropped is what feeds layer k with its masks.
+// dropped returns what feeds layer k with its masks.
 func (p *maskPass) dropped(k int) span {
 	z := p.into(k)
 	if p.rates[k] == 0 {
@@ -238,8 +238,8 @@ func (p *maskPass) dropped(k int) span {
 	return all
 }
 
-// maskedRow is what a row is at least: least, and independent numbers of two values. Of the first of these,
-// exact, these are known; of the others only that means of convex functions that do not rise are not larger.
+// maskedRow holds a lower bound of a row: least, and independent numbers of two values. Of the first of these, exact,
+// these are known; of the others only that means of convex functions that do not rise are not larger.
 type maskedRow struct {
 	least  arith.Sum
 	exact  []mask
@@ -341,7 +341,7 @@ func (p *maskPass) ofProperty(row *property.Row) *maskedRow {
 	return p.rowOf(last, s, c)
 }
 
-// predictive is what the pass proves of the class of S, or of an action.
+// predictive returns what the pass proves of the class of S, or of an action.
 func (p *maskPass) predictive(of *asked) *predictive {
 	var laws []*marginLaw
 	budget := p.budgetUp()

@@ -198,10 +198,10 @@ func (r *maskedRow) tailUp() float64 {
 	return r.sumTo(1024, func(*maskSum) float64 { return 0 }).upTo(0)
 }
 
-// maskPoints is how many steps a law of masks has, of which atoms may be just above a step.
+// maskPoints is the number of steps of a law of masks, of which atoms may be just above a step.
 const maskPoints = 4 * steps
 
-// law is how likely the row is small, from well above its mean down, and tail what tailUp says, but coarser.
+// law returns how likely the row is small, from well above its mean down, and as tail what tailUp says, but coarser.
 func (r *maskedRow) law() (law *marginLaw, tail float64) {
 	each := 1024
 	if len(r.convex) > 0 {

@@ -34,7 +34,7 @@ func boxMass(post *posterior.Posterior, b *weightBox) chance {
 	return p.chance()
 }
 
-// chance is what has been multiplied so far. Sums of errors meet fewer than 2^30 roundings,
+// chance returns what has been multiplied so far. Sums of errors meet fewer than 2^30 roundings,
 // which 1+2^-20 outweighs.
 func (p *mass) chance() chance {
 	loss := p.loss * (1 + 0x1p-20)

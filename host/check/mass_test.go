@@ -53,7 +53,7 @@ var bigPiTo = func() func(uint) *big.Float {
 	return func(prec uint) *big.Float { return new(big.Float).SetPrec(prec).Set(pi) }
 }()
 
-// within says whether x is at most err from the exact number.
+// within reports whether x is at most err from the exact number.
 func within(x arith.DD, err float64, exact *big.Float) bool {
 	v := new(big.Float).SetPrec(4000).Add(big.NewFloat(x.Hi), big.NewFloat(x.Lo))
 	return v.Sub(v, exact).Abs(v).Cmp(big.NewFloat(err)) <= 0

@@ -14,8 +14,8 @@ import (
 
 // What records say of the mean over the posterior of each output (docs/theory.md, section 9.8).
 
-// mean is what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and SDUpper[i]
-// bound the standard deviation of f_i(x), the others that with the noise of the flags.
+// mean holds what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and
+// SDUpper[i] bound the standard deviation of f_i(x), the others that with the noise of the flags.
 type mean struct {
 	Verdict string     `json:"verdict"`
 	Lower   []*decimal `json:"lower"`
@@ -27,7 +27,7 @@ type mean struct {
 	TotalSDUpper []*decimal `json:"total_sd_upper,omitempty"`
 }
 
-// meanProof is how a record says that means were bounded.
+// meanProof holds how a record says that means were bounded.
 type meanProof struct {
 	Cells   []int         `json:"cells,omitempty"`
 	Witness *witnessProof `json:"witness,omitempty"`
@@ -48,7 +48,7 @@ func (p *proof) mean() (*meanProof, error) {
 	return &m, nil
 }
 
-// consistentMean says what of means contradicts itself.
+// consistentMean returns what of means contradicts itself.
 func (r *record) consistentMean() error {
 	m := r.OutputMean
 	if m == nil {
@@ -197,7 +197,7 @@ func (q *question) withNoise() error {
 // squareDown is at most x^2 for x >= 0.
 func squareDown(x float64) float64 { return max(0, arith.Down(x*x)) }
 
-// identity says that the activation is t.
+// identity reports whether the activation is t.
 func identity(a net.Activation) bool {
 	below, kinked := a.Kinked()
 	return kinked && below == 1

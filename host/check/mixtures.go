@@ -15,7 +15,7 @@ import (
 // is every sum of them with factors that are not negative; so S holds where one such sum of each
 // clause is at least 0.
 
-// mostClauses is how many clauses mixtures may be about, as property.Safe.Mixed says it.
+// mostClauses is the greatest number of clauses that mixtures may be about, as property.Safe.Mixed says it.
 const mostClauses = 64
 
 // mixed is S with one alternative more, behind the others: the mixture of each clause of S with

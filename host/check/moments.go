@@ -83,8 +83,8 @@ func apart(ends [][]*big.Rat, r int, counts []int64, total int64) (lo, hi float6
 	return lo, arith.SumUp(arith.SqrtUp(max(0, -ratDown(v.Neg(v)))), off)
 }
 
-// neuron is what is known of a neuron over the posterior, everywhere on a cell: of its mean, of the mean of
-// its square, and of its variance.
+// neuron holds what is known of a neuron over the posterior, everywhere on a cell: of its mean, of the mean
+// of its square, and of its variance.
 type neuron struct{ meanLo, meanHi, squareLo, squareHi, varLo, varHi float64 }
 
 // meanOfReLU goes up through dense layers with ReLU between them, by (85), (88) and (89).

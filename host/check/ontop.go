@@ -38,8 +38,8 @@ func newTopped(post *posterior.Posterior) *topped {
 	return t
 }
 
-// slopes are what is known of an input z_j of the last layer on a cell: z_j is at least
-// lower + below (x - centre) and at most upper + above (x - centre), and in [lo, hi].
+// slopes hold what is known of an input z_j of the last layer on a cell: z_j is at least lower +
+// below (x - centre) and at most upper + above (x - centre), and in [lo, hi].
 type slopes struct {
 	lower, upper float64
 	below, above []float64
@@ -70,7 +70,7 @@ func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
 	return t
 }
 
-// slopesInto is what is known of each number that feeds layer k.
+// slopesInto returns what is known of each number that feeds layer k.
 func (p *pass) slopesInto(k int, centre []float64) []slopes {
 	list, z := make([]slopes, p.layers[k].in), p.into(k)
 	for j := range list {
@@ -133,7 +133,7 @@ func (t *topPass) choose(r *topRow) chosen {
 	return c
 }
 
-// take is what the lower line says of z_j, or the upper.
+// take takes what the lower line says of z_j, or the upper.
 func (c *chosen) take(j int, s *slopes, radius []float64, below bool) {
 	var apart, rises, falls arith.Sum
 	for k, radius := range radius {
@@ -210,7 +210,7 @@ func (t *topPass) law(row *property.Row) *marginLaw {
 	return lawOf(t.meanDown(r, c), []noise{{0, t.variance(r, c).Hi}})
 }
 
-// predictive is what the cell proves of a decision. No hidden bound can fail.
+// predictive returns what the cell proves of a decision. No hidden bound can fail.
 func (t *topPass) predictive(of *asked) *predictive {
 	var laws []*marginLaw
 	for r := range of.task.S.Rows {

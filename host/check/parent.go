@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// parentStatement is what a record says of an interval for the posterior behind a finite set.
+// parentStatement is the text by which a record states an interval for the posterior behind a finite set.
 const parentStatement = "statistical: this input's interval for the posterior that the networks were drawn from holds with the stated confidence if the draws are independent, not certified"
 
 // parent is an interval for P_safe of the posterior that the networks of a set were drawn from.

@@ -15,7 +15,7 @@ import (
 // that are off by as much. A record says by which slopes, cuts and multipliers rows are proved for
 // all of these.
 
-// phaseProof is how the rows of S are proved on one box of T.
+// phaseProof holds how the rows of S are proved on one box of T.
 type phaseProof struct {
 	Open   [][]int     `json:"open"`
 	Raised [][]int     `json:"raised"`
@@ -30,8 +30,8 @@ type phaseTree struct {
 	Mixtures []byte `json:"mixtures,omitempty"`
 }
 
-// mostPhaseCuts is how many cuts all trees of a record may have: certify looks at two sub-problems for each, and
-// at no more than 16,384. The time that a line may take is in proportion.
+// mostPhaseCuts is the greatest number of cuts of all trees of a record: certify looks at two sub-problems for
+// each, and at no more than 16,384. The time that a line may take is in proportion.
 const mostPhaseCuts = 1 << 13
 
 // cutsOfPhases are the nodes of all trees that are no leaves.
@@ -48,7 +48,7 @@ func cutsOfPhases(proofs []phaseProof) (cuts int) {
 	return cuts
 }
 
-// slopesIn is how many steps a slope of 1 is.
+// slopesIn is the number of steps in a slope of 1.
 const slopesIn = 128
 
 // byPhases proves a lower bound by confined noise and phases.
@@ -93,7 +93,7 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 	return complement(min(1, arith.ProductUp(events, q.Tau))), nil
 }
 
-// cellsOfPhases are those of the proof, or the boxes of T where it cuts none.
+// cellsOfPhases returns the cells of the proof, or the boxes of T where it cuts none.
 func (q *question) cellsOfPhases() ([]property.Box, error) {
 	if q.Proof.Cells == nil {
 		return q.task.T, nil
@@ -101,8 +101,8 @@ func (q *question) cellsOfPhases() ([]property.Box, error) {
 	return q.cells()
 }
 
-// splits says that hidden layers have max(t, 0) or no activation, some of them with phases, and that the
-// last layer is dense.
+// splits reports whether hidden layers have max(t, 0) or no activation, some of them with phases, and
+// the last layer is dense.
 func (n *noisy) splits() bool {
 	phases, last := false, len(n.mean)-1
 	for k := range last {
@@ -115,17 +115,17 @@ func (n *noisy) splits() bool {
 	return phases && n.mean[last].at == nil && n.mean[last].windows == nil
 }
 
-// phases says that the layer's neurons may be taken to be active or not: they are max(t, 0) of what is
-// linear.
+// phases reports whether the layer's neurons may be taken to be active or not: they are max(t, 0) of
+// what is linear.
 func (l *layer) phases() bool { return cuts(l.act) && l.windows == nil }
 
-// random says that a weight of layer k deviates.
+// random reports whether a weight of layer k deviates.
 func (n *noisy) random(k int) bool {
 	return anyAbove0(n.deviations[k].sd) || anyAbove0(n.deviations[k].biasVariance)
 }
 
-// confinedEvents is how many bounds may fail, in units of tau: of each hidden neuron both of its
-// noise and its radius, and that of each row from below. It is exact: a multiple of 1/64.
+// confinedEvents returns how many bounds may fail, in units of tau: of each hidden neuron both of
+// its noise and its radius, and that of each row from below. It is exact: a multiple of 1/64.
 func (n *noisy) confinedEvents(rows int) float64 {
 	events, last := 0.0, len(n.mean)-1
 	for k := range last {
@@ -139,8 +139,8 @@ func (n *noisy) confinedEvents(rows int) float64 {
 	return events
 }
 
-// confinedOn says why clauses of S are not proved on a cell of T; nil if they are. Where one is not, other
-// lines are tried for what the proof does not say.
+// confinedOn returns why clauses of S are not proved on a cell of T; nil if they are. Where one is not,
+// other lines are tried for what the proof does not say.
 func (n *noisy) confinedOn(ctx context.Context, safe *property.Safe, cell property.Box, clauses [][]int, tau float64, how *phaseProof) (err error) {
 	if err := how.shaped(n.mean, len(clauses)); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (u *unprovedLeaf) Error() string {
 	return fmt.Sprintf("leaf %d of its tree has the bound %.6g, below 0", u.leaf, u.bound)
 }
 
-// shaped says what of a proof does not fit the network.
+// shaped returns what of a proof does not fit the network.
 func (how *phaseProof) shaped(layers []layer, rows int) error {
 	hidden, open, slopes := len(layers)-1, 0, 0
 	if len(how.Open) != hidden || len(how.Raised) != hidden || len(how.Trees) != rows {

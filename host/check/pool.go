@@ -7,9 +7,8 @@ import (
 	"psafe/host/check/curves"
 )
 
-// pool is how the maxima v of the windows of a max pool are bounded by one member each, the
-// star, which is chosen by intervals: y_* <= v <= slope y_* + above. docs/theory.md,
-// (22) to (25).
+// pool bounds the maxima v of the windows of a max pool by one member each, the star, which is
+// chosen by intervals: y_* <= v <= slope y_* + above. docs/theory.md, (22) to (25).
 type pool struct {
 	star         []int32
 	slope, above []float64
@@ -19,7 +18,7 @@ type pool struct {
 // +Inf where nothing is known. plain, which is not below most, is what certify has.
 type differ func(v int, star int32) (most, plain float64)
 
-// windowOf is what intervals say of window v: its star, and the greatest upper end of the
+// windowOf returns what intervals say of window v: its star, and the greatest upper end of the
 // others, -Inf if there are none.
 func (l *layer) windowOf(v int, y span, by *choice) (star int32, others float64) {
 	star = -1

@@ -17,15 +17,15 @@ import (
 // Bounds of the probabilities pi_k(x) = E softmax_k(f(x)) of the posterior predictive
 // (docs/theory.md, section 9), from margins of a class c over the others.
 
-// predictive is what is proved of a class on some cells, at every x: pi_c >= lower, pi_k <= rivals[k]
-// and pi_c - pi_k >= gaps[k] for the other classes in their order, and that a share of at least vote of
-// the networks says c.
+// predictive holds what is proved of a class on some cells, at every x: pi_c >= lower, pi_k <=
+// rivals[k] and pi_c - pi_k >= gaps[k] for the other classes in their order, and that a share of at
+// least vote of the networks says c.
 type predictive struct {
 	lower, vote  float64
 	rivals, gaps []float64
 }
 
-// unknownPredictive is what is known of everything, surePredictive the best that can be.
+// unknownPredictive returns what is known of everything, surePredictive the best that can be.
 func unknownPredictive(rows int) *predictive {
 	return &predictive{rivals: slices.Repeat([]float64{1}, rows), gaps: slices.Repeat([]float64{-1}, rows)}
 }
@@ -61,7 +61,7 @@ type asked struct {
 	probit bool
 }
 
-// unknown is what is known of everything, sure the best that can be.
+// unknown returns what is known of everything, sure the best that can be.
 func (a *asked) unknown() *predictive {
 	if a.priced != nil {
 		return a.priced.predictive(slices.Repeat([]float64{-1}, len(a.priced.sums)))
@@ -144,7 +144,7 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 	})
 }
 
-// decisionTries is how often lines are chosen: certify keeps something back of decisions.
+// decisionTries is the number of times that lines are chosen: certify keeps something back of decisions.
 const decisionTries = 4
 
 // eachCell takes together what is proved of each cell, with one choice of lines after the other, up to
@@ -172,8 +172,8 @@ func eachCell(ctx context.Context, asked *asked, cells []property.Box, enough fu
 	return all, nil
 }
 
-// predictive is what the pass proves of the class of S, whose rows are its margins, or of an action: by the laws
-// that certify takes, and by those with the least share of all, which may be the worse ones for a gap.
+// predictive returns what the pass proves of the class of S, whose rows are its margins, or of an action: by the
+// laws that certify takes, and by those with the least share of all, which may be the worse ones for a gap.
 func (p *cellPass) predictive(of *asked) *predictive {
 	s := &of.task.S
 	budget := p.budgetUp()
@@ -194,8 +194,8 @@ func (p *cellPass) predictive(of *asked) *predictive {
 	return is
 }
 
-// predictive is what the laws of all rows prove where hidden bounds fail with at most budget, and for the
-// vote by how much these and the rows fail.
+// predictive returns what the laws of all rows prove where hidden bounds fail with at most budget, and
+// for the vote by how much these and the rows fail.
 func (of *asked) predictive(laws []*marginLaw, budget float64, fails []float64) *predictive {
 	if of.priced != nil {
 		return of.priced.byLaws(laws, budget)
@@ -205,7 +205,7 @@ func (of *asked) predictive(laws []*marginLaw, budget float64, fails []float64) 
 	return is
 }
 
-// predictiveOf is what the laws of all margins prove, where hidden bounds fail with at most budget.
+// predictiveOf returns what the laws of all margins prove, where hidden bounds fail with at most budget.
 func predictiveOf(laws []*marginLaw, budget float64) *predictive {
 	is := unknownPredictive(len(laws))
 	var rest arith.Sum
@@ -343,7 +343,7 @@ func (q *question) bySet(ctx context.Context, of *asked, cells []property.Box, _
 	})
 }
 
-// meanOf is what the margins of all networks prove together.
+// meanOf returns what the margins of all networks prove together.
 func meanOf(margins [][]float64, counts []int64, total int64, safe *property.Safe) *predictive {
 	rows := len(safe.Rows)
 	vote, sums := int64(0), make([]big.Rat, 1+2*rows)

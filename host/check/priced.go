@@ -86,7 +86,7 @@ func pricedTask(task *property.Task, costs *property.Costs, action int, referenc
 	return &asked{task: &of, priced: p}, nil
 }
 
-// predictive is what lower bounds of the means of all sums are.
+// predictive returns what follows from lower bounds of the means of all sums.
 func (p *priced) predictive(low []float64) *predictive {
 	is := &predictive{gaps: low[:p.gaps:p.gaps], lower: max(0, low[p.gaps])}
 	for _, x := range low[p.gaps+1:] {
@@ -95,7 +95,7 @@ func (p *priced) predictive(low []float64) *predictive {
 	return is
 }
 
-// byLaws is what the laws of all rows prove, where hidden bounds fail with at most budget.
+// byLaws returns what the laws of all rows prove, where hidden bounds fail with at most budget.
 func (p *priced) byLaws(laws []*marginLaw, budget float64) *predictive {
 	shares := make([]float64, len(laws)/2)
 	for k := range shares {
@@ -150,7 +150,7 @@ func (p *priced) class(row int) int {
 	return row
 }
 
-// share is what e_k = softmax_k/softmax_r may be.
+// share encloses e_k = softmax_k/softmax_r.
 type share struct{ lo, hi float64 }
 
 // shareOf is e^x for x from lo to hi.
@@ -264,7 +264,7 @@ func leastFraction(u []float64, e []share) float64 {
 	return least
 }
 
-// shownFraction says that sum_k (u_k - z) e_k is not below 0 for all e_k.
+// shownFraction reports whether sum_k (u_k - z) e_k is not below 0 for all e_k.
 func shownFraction(u []float64, e []share, z float64) bool {
 	var sum arith.Sum
 	for k, s := range e {
@@ -280,7 +280,7 @@ func shownFraction(u []float64, e []share, z float64) bool {
 	return sum.Lo() >= 0
 }
 
-// byNetworks is what the margins of all networks prove together.
+// byNetworks returns what the margins of all networks prove together.
 func (p *priced) byNetworks(margins [][]float64, counts []int64, total int64) *predictive {
 	sums := make([]big.Rat, len(p.sums))
 	for i, t := range margins {

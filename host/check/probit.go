@@ -9,8 +9,8 @@ import (
 
 // The probit rule of a last layer that alone is random (docs/theory.md, section 9.6).
 
-// probit is what the rule proves of a class on the cell: the differences of its logits are margins of one
-// network.
+// probit returns what the rule proves of a class on the cell: the differences of its logits are margins
+// of one network.
 func (t *topPass) probit(class int) *predictive {
 	var laws []*marginLaw
 	own := t.shrunk(class)
@@ -24,7 +24,7 @@ func (t *topPass) probit(class int) *predictive {
 	return predictiveOf(laws, 0)
 }
 
-// shrunk is what is known of an output on the cell: its mean, and 1/sqrt(1 + pi/8 v) of its variance v.
+// shrunk holds what is known of an output on the cell: its mean, and 1/sqrt(1 + pi/8 v) of its variance v.
 type shrunk struct{ mean, by arith.Interval }
 
 func (t *topPass) shrunk(k int) shrunk {

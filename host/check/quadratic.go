@@ -92,8 +92,8 @@ func balanced(m []float64, n int) []float64 {
 	return y
 }
 
-// missing is what has to be added to every y for Diag(y) - M to be positive semidefinite for sure. If
-// Gauss elimination of a symmetric matrix A of n rows meets positive pivots alone, in floating point,
+// missing returns what has to be added to every y for Diag(y) - M to be positive semidefinite for sure.
+// If Gauss elimination of a symmetric matrix A of n rows meets positive pivots alone, in floating point,
 // A is that but for (n+2) u trace(A) (Rump, BIT 46, 2006; Higham, Accuracy and Stability, theorem 10.3).
 func missing(m, y []float64) (more float64, found bool) {
 	n, trace := len(y), 0.0

@@ -15,7 +15,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// question is what a record is about: the distribution of the networks, and the task.
+// question holds what a record is about: the distribution of the networks, and the task.
 type question struct {
 	*record
 	post *posterior.Posterior
@@ -40,7 +40,7 @@ func (q *question) withMixtures() (*question, error) {
 	return &with, err
 }
 
-// files are what records name, each read once. At most keptFiles of a kind are held at a time.
+// files hold what records name, each read once. At most keptFiles of a kind are held at a time.
 type files struct {
 	posteriors map[string]*posterior.Posterior
 	points     map[string]*property.Points
@@ -186,7 +186,7 @@ func sdDigest(p *posterior.Posterior) string {
 	return p.Source.Given.SHA256
 }
 
-// linearised is what the field predictive says of networks that are linearised about the mean.
+// linearised is the value of the field predictive for networks that are linearised about the mean.
 const linearised = "linearised"
 
 // readPosterior reads a posterior, multiplies its standard deviations by a factor and linearises it.

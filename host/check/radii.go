@@ -7,7 +7,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// stepsUnasked is how many steps go into the largest radius if the flags do not say.
+// stepsUnasked is the number of steps in the largest radius if the flags do not say.
 const stepsUnasked = 256
 
 // consistentEnd checks what is said of radii that were looked for: eps is one of them, and what was wanted

@@ -49,9 +49,9 @@ func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	return lower, upper
 }
 
-// choice is how lines are chosen where any choice is sound. A certificate was made with
-// other roundings, and so with lines that can be better by luck. Every other try than 0
-// decides near ties by lot, and moves the lines of curves a little.
+// choice describes how lines are chosen where any choice is sound. A certificate was made with
+// other roundings, and so with lines that can be better by luck. Every other try than 0 decides
+// near ties by lot, and moves the lines of curves a little.
 type choice struct {
 	try   uint64
 	drawn uint64

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// mostLine is how long a line of a result file may be: hostile files end here.
+// mostLine is the length of the longest line of a result file: hostile files end here.
 const mostLine = 16 << 20
 
 // Lines calls each for every line of a result file that is not blank, with its number from 1
@@ -83,8 +83,8 @@ func (s *Runs) Add(v Verdict) {
 	r.byID[v.id] = v.Task
 }
 
-// Gaps says in one line for each run of which tasks are missing, or there more than once,
-// which those are, and of which runs the records are not of one.
+// Gaps lists, in one line for each run that lacks tasks or has some more than once, which those
+// are, and the runs whose records are not of one.
 func (s *Runs) Gaps() []string {
 	var lines []string
 	for _, r := range s.order {

@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 )
 
-// way is how a row is taken down a network. All of them bound the same row; the best counts.
+// way describes how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {
 	// stop ends rows at the nearest values that are not linear in what is below them, of which
 	// only intervals are taken; otherwise rows go through their lines: of as many as depth says on
@@ -25,8 +25,8 @@ type way struct {
 	arrive func(s span, c arith.Sum)
 }
 
-// ways are those in which rows of weight boxes over what feeds layer k are worth taking down,
-// beside its intervals.
+// ways returns the ways in which rows of weight boxes over what feeds layer k are worth taking
+// down, beside its intervals.
 func (p *pass) ways(k int) []way {
 	var list []way
 	open, above := p.opens(k)
@@ -47,7 +47,7 @@ func (p *pass) ways(k int) []way {
 	return list
 }
 
-// ends says whether a row that has passed so many values that are not linear ends at the next.
+// ends reports whether a row that has passed so many values that are not linear ends at the next.
 func (w *way) ends(passed int) bool { return w.stop || w.depth > 0 && passed >= w.depth }
 
 // depthOf is depth of the rows of layer k: those of the last one go down to the input.
@@ -58,7 +58,7 @@ func (g *graph) depthOf(k int) int {
 	return g.depth
 }
 
-// opens says whether something that is linear in what is below it feeds layer k, and whether
+// opens reports whether something that is linear in what is below it feeds layer k, and whether
 // anything but the input does. Of chains of dense layers the interval form is that of one layer.
 func (p *pass) opens(k int) (open, above bool) {
 	for _, s := range p.graph.from[k] {
@@ -156,7 +156,7 @@ func (p *pass) substitute(l int, a []float64, c *arith.Sum, shared bool) span {
 	}
 }
 
-// wide says whether the weights or biases are not all numbers. The coefficients of maps without
+// wide reports whether the weights or biases are not all numbers. The coefficients of maps without
 // weights count as numbers.
 func (l *layer) wide() bool {
 	if l.windows != nil || len(l.b.lo) == 0 || l.at != nil && l.fixed {
@@ -206,9 +206,9 @@ func (l *layer) unit(i int, sign float64) (s span, c arith.Sum) {
 	return s, c
 }
 
-// needed says which layers have to be bounded: those with an activation, max pools, the
-// last one, and what feeds max pools or weights that are not all numbers (wide). What is linear and only feeds
-// sums of such is bounded at their end. Of chains of dense layers all are.
+// needed returns which layers have to be bounded: those with an activation, max pools, the last one, and what
+// feeds max pools or weights that are not all numbers (wide). What is linear and only feeds sums of such is
+// bounded at their end. Of chains of dense layers all are.
 func (g *graph) needed(layers []layer, wide []bool) []bool {
 	needed := make([]bool, len(layers))
 	for k := range layers {

@@ -40,8 +40,8 @@ var saidOnly = map[string]func(r *record) bool{
 	"std":        func(r *record) bool { return r.StdSHA256 != "" },
 }
 
-// kindsOf is what is known of each field: its class in the table of fields, and said where it is that
-// under a condition.
+// kindsOf returns what is known of each field: its class in the table of fields, and said where it is
+// that under a condition.
 func kindsOf() map[string][]string {
 	kinds := map[string][]string{}
 	for _, f := range fields.Table {
@@ -244,8 +244,8 @@ func others(value string, among []string) (list []string) {
 	})
 }
 
-// moreThan says whether a value of a field that is proved claims more than another one: much more,
-// since what is proved may be better than what is claimed (TestForged has the last digits).
+// moreThan reports whether a value of a field that is proved claims more than another one: much
+// more, since what is proved may be better than what is claimed (TestForged has the last digits).
 func moreThan(field, value, than string) bool {
 	name := field[strings.LastIndex(field, ".")+1:]
 	var list, thanList []float64

@@ -13,7 +13,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// networkProof is how a record says that one network of a finite posterior was decided: safe on
+// networkProof holds how a record says that one network of a finite posterior was decided: safe on
 // cells of T, or unsafe at a witness. Networks without one are safe on T as it is, or undecided.
 type networkProof struct {
 	Network int           `json:"network"`
@@ -54,7 +54,7 @@ func (w *witnessProof) around(task *property.Task) (property.Box, error) {
 	return b, nil
 }
 
-// census is what is proved of a finite posterior: how many networks are safe on T and unsafe,
+// census holds what is proved of a finite posterior: how many networks are safe on T and unsafe,
 // and what they weigh, of weight together.
 type census struct {
 	safe                 []int64 // the weight of each
@@ -157,7 +157,7 @@ func networkOf(m *mold, weights [][]float64) (*network, error) {
 	return &network{layers: layers, graph: m.graph}, err
 }
 
-// safeOn says whether S is proved on all of the boxes, of each by intervals or by lines.
+// safeOn reports whether S is proved on all of the boxes, of each by intervals or by lines.
 func (n *network) safeOn(boxes []property.Box, s *property.Safe, tries uint64) bool {
 	for _, b := range boxes {
 		if !n.holdsOn(b, s, tries) {

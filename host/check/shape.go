@@ -24,7 +24,7 @@ type layer struct {
 	sources []int
 }
 
-// places say which inputs the matrix of a map meets: input tap[p*taps+k] is under tap k at
+// places tell which inputs the matrix of a map meets: input tap[p*taps+k] is under tap k at
 // position p, -1 if nothing is, and output p*channels+o is that of channel o there.
 type places struct {
 	positions, taps, channels int
@@ -36,14 +36,14 @@ type places struct {
 // under are the inputs under the taps at position p.
 func (at *places) under(p int) []int32 { return at.tap[p*at.taps : (p+1)*at.taps] }
 
-// weighted says whether the layer's map is one with parameters.
+// weighted reports whether the layer's map is one with parameters.
 func weighted(m net.Map) bool {
 	_, dense := m.(net.Dense)
 	_, conv := m.(net.Conv)
 	return dense || conv
 }
 
-// lowered is what the maps that are no matrix have in common.
+// lowered describes what the maps that are no matrix have in common.
 type lowered interface{ Lowered() *net.Lowered }
 
 // shapeOf is a layer without its weights, and where each of its matrix comes from: the number

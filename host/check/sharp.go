@@ -16,7 +16,7 @@ var (
 	restUp      = arith.Up(1 - 2/math.Pi)
 )
 
-// fall is what a row met on its way down a chain: coefficients of the pre-activations of each
+// fall holds what a row met on its way down a chain: coefficients of the pre-activations of each
 // layer below the top, and of the inputs, and the constant.
 type fall struct {
 	a        [][]float64
@@ -44,7 +44,7 @@ func (n *noisy) firstNoisy() int {
 	return first
 }
 
-// sharpens says whether bounds of hidden layers can be made better so.
+// sharpens reports whether bounds of hidden layers can be made better so.
 func (n *noisy) sharpens() bool { return n.firstNoisy() >= 0 && len(n.mean) > 2 }
 
 // sharp is the noise of a row from the top down to the first layer with noise, given the squares

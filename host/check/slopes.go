@@ -15,13 +15,13 @@ import (
 // lower line; of others it is 0.
 var flatShares = []float64{0.6, 0.75, 1}
 
-// cuts says that the activation is max(t, 0).
+// cuts reports whether the activation is max(t, 0).
 func cuts(a net.Activation) bool {
 	below, kinked := a.Kinked()
 	return kinked && below == 0
 }
 
-// bends says whether there are other lower slopes than the usual ones.
+// bends reports whether there are other lower slopes than the usual ones.
 func (n *noisy) bends() bool {
 	if !n.graph.chain {
 		return false
@@ -43,7 +43,7 @@ func (p *cellPass) otherLowers() [][][]line {
 	return p.others
 }
 
-// otherLowersBelow are those of the layers that are bounded already.
+// otherLowersBelow returns the other lower lines of the layers that are bounded already.
 func (p *cellPass) otherLowersBelow() (others [][][]line) {
 	for _, least := range flatShares {
 		others = append(others, p.lowersBy(func(usual, share float64) float64 {

@@ -10,7 +10,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// statement is what a record says of an interval.
+// statement is the text by which a record states an interval.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
 // consistent checks what an interval of drawn networks says of itself: that its limits are
@@ -47,8 +47,8 @@ func (s *interval) consistent() error {
 
 func exactRat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// contradicts says whether a certified bound lies beyond the interval that the counts give at
-// confidence 1 - 1e-9: certify lets no such record leave.
+// contradicts returns an error if a certified bound lies beyond the interval that the counts give
+// at confidence 1 - 1e-9: certify lets no such record leave.
 func (s *interval) contradicts(lower, upper *decimal) error {
 	if s == nil {
 		return nil
@@ -63,13 +63,13 @@ func (s *interval) contradicts(lower, upper *decimal) error {
 	return nil
 }
 
-// mostTailTerms is how many terms of a binomial tail are added up: limits that would take
-// more are not believed.
+// mostTailTerms is the greatest number of terms of a binomial tail that are added up: limits that
+// would take more are not believed.
 const mostTailTerms = 1 << 20
 
-// tailAtMost says whether P(Bin(n,p) >= k) <= alpha: the sum of its terms, or 1 less those
-// below, whichever are fewer. Numbers have 400 bits; the roundings of less than 2^28 operations
-// are below 2^-300.
+// tailAtMost reports whether P(Bin(n,p) >= k) <= alpha: the sum of its terms, or 1 less those
+// below, whichever are fewer. Numbers have 400 bits; the roundings of less than 2^28 operations are
+// below 2^-300.
 func tailAtMost(k, n int, p, alpha *big.Rat) bool {
 	switch {
 	case p.Sign() == 0:

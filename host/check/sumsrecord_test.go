@@ -78,9 +78,9 @@ func TestCheckSums(t *testing.T) {
 	}
 }
 
-// littleBetter says whether a forged number may be proved: if the probability of failure
-// (or P_safe, from above) is more than half of what it was, or below 10^-5, where the method's
-// floor is most of it.
+// littleBetter reports whether a forged number may be proved: if the probability of failure (or
+// P_safe, from above) is more than half of what it was, or below 10^-5, where the method's floor is
+// most of it.
 func littleBetter(t *testing.T, what string) bool {
 	var field string
 	var now, old float64

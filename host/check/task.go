@@ -182,7 +182,7 @@ func (f *files) normalise(r *record, t *property.Task, post *posterior.Posterior
 	return nil
 }
 
-// templates are those of a file, and its digest.
+// templates holds the templates of a file, and its digest.
 type templates struct {
 	list   []*property.Template
 	sha256 string

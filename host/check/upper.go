@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// upperProof is how a record says that P_safe was bounded from above: by a method, at a witness.
+// upperProof holds how a record says that P_safe was bounded from above: by a method, at a witness.
 type upperProof struct {
 	Method     string        `json:"method"`
 	Witness    witnessProof  `json:"witness"`
@@ -29,7 +29,7 @@ func (p *proof) upper() (*upperProof, error) {
 	return &u, nil
 }
 
-// upperWitness is where P_safe is bounded from above, and by which failure budget.
+// upperWitness returns where P_safe is bounded from above, and by which failure budget.
 func (q *question) upperWitness() (at property.Box, tau float64, err error) {
 	u, err := q.Proof.upper()
 	if err != nil {

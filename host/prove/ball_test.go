@@ -101,8 +101,8 @@ func TestBallsOfLinear(t *testing.T) {
 	}
 }
 
-// exactlyOpen says that the box cuts nothing off but what lies beyond coordinates of the centre: then the
-// dual norm is exact.
+// exactlyOpen reports whether the box cuts nothing off but what lies beyond coordinates of the centre:
+// then the dual norm is exact.
 func exactlyOpen(x []float64, eps, lo, hi float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return v > lo && v-eps < lo || v < hi && v+eps > hi })
 }

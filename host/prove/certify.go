@@ -19,7 +19,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Config says how to certify.
+// Config describes how to certify.
 type Config struct {
 	Method Method
 	// Boxes are for IBP and LBP.
@@ -103,8 +103,8 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	return complete(emitted, len(tasks))
 }
 
-// complete says that tasks have no result although nothing failed: a mistake of this package,
-// which must not pass for a run that is done.
+// complete returns an error if tasks have no result although nothing failed: a mistake of this
+// package, which must not pass for a run that is done.
 func complete(emitted, tasks int) error {
 	if emitted != tasks {
 		return fmt.Errorf("prove: %d of %d tasks have a result, and nothing says why the others have none: report it, and go on with --resume", emitted, tasks)

@@ -8,8 +8,8 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// mostTasks is how many tasks are certified together at most, mostOnWide on a device that is at its
-// best with as many as fit its memory.
+// mostTasks is the greatest number of tasks certified together, mostOnWide that on a device that is
+// at its best with as many as fit its memory.
 const (
 	mostTasks  = 128
 	mostOnWide = 2048

@@ -16,8 +16,8 @@ import (
 
 // The decision of the posterior predictive (docs/theory.md, section 9), which is bounded beside P_safe.
 
-// Decides says in one line why the decision of a posterior's predictive cannot be bounded; nil if
-// it can.
+// Decides returns in one line why the decision of a posterior's predictive cannot be bounded; nil
+// if it can.
 func Decides(p *posterior.Posterior) error {
 	if p.Networks() != nil {
 		return nil
@@ -31,7 +31,7 @@ func Decides(p *posterior.Posterior) error {
 	return nil
 }
 
-// DecidesByProbit says in one line why the probit rule cannot be bounded; nil if it can.
+// DecidesByProbit returns in one line why the probit rule cannot be bounded; nil if it can.
 func DecidesByProbit(p *posterior.Posterior) error {
 	if p.Networks() != nil || p.OnTop() != nil {
 		return fmt.Errorf("the probit rule is that of networks of which the last layer alone is random; this is %s", p.Describe())
@@ -69,8 +69,8 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 	return decideConfined(ctx, e, cfg, results)
 }
 
-// confinedMargin is what all margins are proved to be at least for all networks whose noise is confined: as good
-// as 0 where margins are some units, and enough for a decision to follow.
+// confinedMargin is the lower bound to prove of all margins for all networks whose noise is confined: as good as
+// 0 where margins are some units, and enough for a decision to follow.
 const confinedMargin = 1.0 / 64
 
 // decideConfined decides by phases what is not decided, where P_safe was proved by them: on the event that noise

@@ -168,7 +168,7 @@ func againstCosts(t *testing.T, name string, costs *property.Costs, d *claim.Dec
 	}
 }
 
-// ruleOf is how case n decides: by the largest probability, by one that is large enough, or by costs.
+// ruleOf returns how case n decides: by the largest probability, by one that is large enough, or by costs.
 func ruleOf(r *rand.Rand, n, classes int) (rule decide.Rule) {
 	var err error
 	switch n % 3 {

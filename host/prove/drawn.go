@@ -18,7 +18,7 @@ type boxJob struct {
 	samples int
 }
 
-// wants is what a task wants.
+// wants returns what a task wants.
 func (j *job) wants(t *property.Task) boxJob {
 	want := boxJob{j.cfg.Gamma, j.cfg.Samples}
 	if want.gamma == 0 {
@@ -54,8 +54,8 @@ func drawnBoxes(ctx context.Context, j *job) error {
 	return j.Together(ctx, batches, j.drawBoxes)
 }
 
-// drawsFor is how many tasks share their draws: so few that verifying boxes for them takes some
-// seconds, and so many that drawing again for the next takes a tenth of that.
+// drawsFor returns how many tasks share their draws: so few that verifying boxes for them takes
+// some seconds, and so many that drawing again for the next takes a tenth of that.
 func drawsFor(e *engine.Engine, samples int) int {
 	const (
 		most = 5e9  // multiplications

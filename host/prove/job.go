@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// job is what Run was asked for.
+// job holds what Run was asked for.
 type job struct {
 	*engine.Run
 	way *way

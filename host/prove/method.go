@@ -14,7 +14,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Method is how P_safe is bounded. What each is and does, the table ways says.
+// Method names how P_safe is bounded. What each is and does, the table ways says.
 type Method int
 
 const (
@@ -48,10 +48,10 @@ func MethodWords() []string { return slices.Clone(methodWords[:]) }
 
 func (m Method) known() bool { return m >= 0 && m < methodCount }
 
-// OfBoxes says that the method is about weight boxes.
+// OfBoxes reports whether the method is about weight boxes.
 func (m Method) OfBoxes() bool { return m == IBP || m == LBP }
 
-// propagation is what verifies weight boxes: by auto, lines.
+// propagation returns what verifies weight boxes: by auto, lines.
 func (m Method) propagation() bound.Propagation {
 	switch m {
 	case IBP:
@@ -76,7 +76,7 @@ func ParseMethod(word string) (Method, error) {
 	return Method(m), err
 }
 
-// Boxes says which weight boxes IBP and LBP verify.
+// Boxes names which weight boxes IBP and LBP verify.
 type Boxes int
 
 const (
@@ -134,7 +134,7 @@ type way struct {
 	balls shape
 }
 
-// shape is what T may be.
+// shape names what T may be.
 type shape int
 
 const (
@@ -145,7 +145,7 @@ const (
 	ballsToo
 )
 
-// place is where something is done.
+// place names where something is done.
 type place int
 
 const (
@@ -226,7 +226,7 @@ func (c *Config) way() (*way, error) {
 	return ways[c.Method][c.Boxes], nil
 }
 
-// Fits says in one line why a posterior is none for the method; nil if it is one.
+// Fits returns in one line why a posterior is none for the method; nil if it is one.
 func (c *Config) Fits(p *posterior.Posterior) error {
 	w, err := c.way()
 	if err != nil {
@@ -235,8 +235,8 @@ func (c *Config) Fits(p *posterior.Posterior) error {
 	return w.fits(p)
 }
 
-// TakesBalls says in one line why nothing is proved of balls with what was asked for and this posterior;
-// nil if something is.
+// TakesBalls returns in one line why nothing is proved of balls with what was asked for and this
+// posterior; nil if something is.
 func (c *Config) TakesBalls(p *posterior.Posterior) error {
 	w, err := c.way()
 	switch {

@@ -87,5 +87,5 @@ func TestNoDecisionOfLinearised(t *testing.T) {
 	}
 }
 
-// slackOf is what certify keeps of a probability for check.
+// slackOf returns what certify keeps of a probability for check.
 func slackOf(p float64) float64 { return (1 - p) / 256 }

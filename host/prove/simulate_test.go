@@ -81,8 +81,8 @@ func (n *testNet) logits(x []float64) []float64 {
 	return z
 }
 
-// margin is how far y is inside of S (below 0: outside), and the size of the numbers
-// that it was made of.
+// margin returns how far y is inside of S (below 0: outside), and the size of the numbers that it
+// was made of.
 func margin(s *property.Safe, y []float64) (best, size float64) {
 	best, size = math.Inf(-1), 1
 	for _, all := range s.Any {
@@ -157,8 +157,8 @@ func (n *testNet) redraw(r *rand.Rand) {
 	}
 }
 
-// sureness is what is left of the confidence of limits in this package's random
-// tests: none of a million of them is wrong.
+// sureness is the share that is left of the confidence of limits in this package's random tests:
+// none of a million of them is wrong.
 const sureness = 1e-9
 
 // simulated are limits of P_safe from n draws of which notUnsafe have no unsafe grid
@@ -191,7 +191,7 @@ func simulate(r *rand.Rand, net *testNet, task *property.Task, points [][]float6
 	return s
 }
 
-// inner says that all of T is really asked about.
+// inner returns the task with all of T really asked about.
 func inner(task property.Task) property.Task {
 	task.Inner = task.T
 	return task

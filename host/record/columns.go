@@ -50,7 +50,7 @@ func RecordsFile(path string) string {
 	return path
 }
 
-// IsTable says whether a result file is a table, by its name.
+// IsTable reports whether a result file is a table, by its name.
 func IsTable(path string) bool { return tables[strings.ToLower(filepath.Ext(path))] != nil }
 
 // kind is the type of a column.

@@ -29,7 +29,7 @@ func tableRecords() []*Record {
 	}
 }
 
-// cellsOf is what a table should say, from the lines that the records are.
+// cellsOf returns what a table should say, from the lines that the records are.
 func cellsOf(t *testing.T, records []*Record) (names []string, rows []map[string]any) {
 	t.Helper()
 	for _, c := range columns() {

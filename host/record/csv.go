@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// tableHead is what a table of records in CSV begins with.
+// tableHead begins a table of records in CSV.
 const tableHead = "index,name,label,property,"
 
 // csvTable is a table of RFC 4180: a line of names, then one for each record, in UTF-8. What
@@ -50,8 +50,8 @@ func (t *csvTable) Close() error {
 	return t.out.Error()
 }
 
-// formula is how a cell begins that spreadsheets compute, in any of their languages; numbers
-// are the texts that begin so and compute nothing: decimals, with commas between.
+// formula matches the beginning of a cell that spreadsheets compute, in any of their languages;
+// numbers are the texts that begin so and compute nothing: decimals, with commas between.
 var (
 	formula = regexp.MustCompile(`^[=+\-@\t\r\n＝＋－＠]`)
 	numbers = regexp.MustCompile(`^[+-]?[0-9.]+(e[+-]?[0-9]+)?(,[+-]?[0-9.]+(e[+-]?[0-9]+)?)*$`)

@@ -60,8 +60,8 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// methodFlags say how a question is answered, with whether a value follows: of all flags that
-// the field flags has, the others say which question it is.
+// methodFlags tell how a question is answered, with whether a value follows: of all flags that the
+// field flags has, the others say which question it is.
 var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples": true, "--cells": true, "--depth": true, "--gamma": true, "--splits": true, "--confidence": true,
 	"--precision": true, "--time-limit": true, "--target": true, "--most": true, "--step": true, "--uniform": false, "--no-upper": false, "--derived": false}
 

@@ -42,7 +42,7 @@ func (f *FoundRadii) Add(r *Record) {
 	}
 }
 
-// Inputs is how many inputs there are, RefutedOf of how many of them it was looked for refuted radii.
+// Inputs returns how many inputs there are, RefutedOf of how many of them it was looked for refuted radii.
 func (f *FoundRadii) Inputs() int    { return f.certified.n }
 func (f *FoundRadii) RefutedOf() int { return f.refuted.n }
 

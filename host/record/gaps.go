@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Gaps says, in one line for each run of which records are missing or there more than once,
-// which tasks those are. Records may come from several files.
+// Gaps lists, in one line for each run of which records are missing or there more than once, those
+// tasks. Records may come from several files.
 func Gaps(records []Placed) []string {
 	var c Coverage
 	for i := range records {
@@ -81,7 +81,7 @@ func (c *Coverage) Add(p *Placed) {
 	at.once[word] |= bit
 }
 
-// CoveredRun is what there is of a run: of so many Tasks, Present are there at least once.
+// CoveredRun describes what there is of a run: of so many Tasks, Present are there at least once.
 // Missing and Twice name a dozen ranges at most, as in "0-2, 7, ...".
 type CoveredRun struct {
 	Run            string
@@ -131,7 +131,7 @@ func (r *coveredRun) sum() CoveredRun {
 	return out
 }
 
-// Lines are those of Gaps.
+// Lines returns the lines of Gaps.
 func (c *Coverage) Lines() []string {
 	var lines []string
 	for _, r := range c.Runs() {

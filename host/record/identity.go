@@ -82,7 +82,7 @@ const idDigits = 32
 // Precision must be the one that was asked for.
 func (r *Record) Identify() { r.ID = r.asked().id() }
 
-// Identified says whether ID is that of what the record says of its question. Sums of neurons
+// Identified reports whether ID is that of what the record says of its question. Sums of neurons
 // have their own precision in place of the one that was asked for.
 func (r *Record) Identified() bool {
 	a := r.asked()

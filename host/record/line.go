@@ -113,11 +113,11 @@ var (
 	errChecksum   = errors.New("its checksum does not match: the line was changed after psafe wrote it")
 )
 
-// Intact says whether a line, with or without its end, is as psafe wrote it: an error unless it
-// ends with the checksum of what is before it. It does not take the line apart.
+// Intact returns an error unless a line, with or without its end, is as psafe wrote it: it ends
+// with the checksum of what is before it. It does not take the line apart.
 func Intact(line []byte) error { return checkLine(line) }
 
-// checkLine says whether a line ends with the checksum of what is before it.
+// checkLine returns an error unless a line ends with the checksum of what is before it.
 func checkLine(line []byte) error {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	at := len(line) - len(checksumField) - checksumDigits - len(checksumEnd)

@@ -8,8 +8,8 @@ import (
 	mathbits "math/bits"
 )
 
-// Mean is what several records say on average. Lower is rounded down and Upper up,
-// so that they bound the mean of P_safe as the records bound each P_safe.
+// Mean holds what several records say on average. Lower is rounded down and Upper up, so that they
+// bound the mean of P_safe as the records bound each P_safe.
 type Mean struct {
 	Inputs       int
 	Lower, Upper float64
@@ -84,7 +84,7 @@ func (s *Sum) Add(x float64) {
 	}
 }
 
-// N is how many numbers were added.
+// N returns how many numbers were added.
 func (s *Sum) N() int { return s.n }
 
 // MeanDown is the mean, rounded down; 0 of no numbers.

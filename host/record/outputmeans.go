@@ -27,7 +27,7 @@ func (m *OutputMeans) Add(r *Record) {
 	}
 }
 
-// Words say in a line what they are, empty if there are none.
+// Words tells in a line what they are, empty if there are none.
 func (m *OutputMeans) Words() string {
 	if m.N == 0 {
 		return ""

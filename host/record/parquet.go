@@ -10,10 +10,10 @@ import (
 	"psafe/host/read/property"
 )
 
-// parquetMagic is what a table of records in Parquet begins with.
+// parquetMagic begins a table of records in Parquet.
 const parquetMagic = "PAR1"
 
-// createdBy is what files say has made them: no version, so that those of two builds are alike.
+// createdBy is what files name as their maker: no version, so that those of two builds are alike.
 const createdBy = "psafe"
 
 // A group of rows is in memory until it is complete: it ends after rowsOfGroup records, or
@@ -123,7 +123,7 @@ func (r *Record) parquetRow(columns []column) (parquet.Row, error) {
 	return row, nil
 }
 
-// value is what the text of a cell says.
+// value returns what the text of a cell says.
 func (k kind) value(text string) (parquet.Value, error) {
 	switch k {
 	case isWhole:

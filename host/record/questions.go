@@ -87,7 +87,7 @@ func (c chunks) len() int {
 	return (len(c)-1)*chunk + len(c[len(c)-1])
 }
 
-// Len is how many questions there are.
+// Len returns how many questions there are.
 func (q *Questions) Len() int { return q.entries.len() }
 
 // Skipped counts the records that were compared with nothing, since there were too many
@@ -115,7 +115,7 @@ func (q *Questions) Add(p *Placed) {
 	q.decide(i, p.Record, at)
 }
 
-// place is where a record is; not known if there are too many files.
+// place tells where a record is; not known if there are too many files.
 func (q *Questions) place(p *Placed) (at place, known bool) {
 	file, known := q.files[p.File]
 	if !known {
@@ -216,9 +216,9 @@ type Contradiction struct {
 	A, B, Words string
 }
 
-// Contradictions are those among the records added so far, certified ones first, each kind in
-// the order in which their questions came, and no more of a kind than MostContradictions and those
-// of the last question.
+// Contradictions returns the contradictions among the records added so far, certified ones first,
+// each kind in the order in which their questions came, and no more of a kind than
+// MostContradictions and those of the last question.
 func (q *Questions) Contradictions() []Contradiction {
 	var certified, drawn []Contradiction
 	for i := range uint32(q.entries.len()) {

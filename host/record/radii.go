@@ -2,8 +2,8 @@ package record
 
 import "psafe/host/prove/claim"
 
-// RadiusEndWords are what psafe radius looks for: the largest radius at which what is wanted is certified,
-// and the smallest at which it is refuted.
+// RadiusEndWords are the words for what psafe radius looks for: the largest radius at which what is wanted
+// is certified, and the smallest at which it is refuted.
 var RadiusEndWords = [2]string{"certified", "refuted"}
 
 // Radii sums up what records at several radii say of each input: the largest at which what is wanted is
@@ -17,7 +17,7 @@ type Radii struct {
 	Skipped int
 }
 
-// RadiusEnds are those of an input, where there are any.
+// RadiusEnds hold the ends of an input, where there are any.
 type RadiusEnds struct {
 	Certified, Refuted     float64
 	IsCertified, IsRefuted bool
@@ -44,8 +44,8 @@ func (r *Record) Wanted() int {
 	return 0
 }
 
-// WantedWords say what Wanted is about: P_safe and what is required of it, a decision and how it is made,
-// or means.
+// WantedWords tells what Wanted is about: P_safe and what is required of it, a decision and how it is
+// made, or means.
 func (r *Record) WantedWords() string {
 	switch target := r.flag("--target"); target {
 	case "":

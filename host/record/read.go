@@ -102,7 +102,7 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	return records, nil
 }
 
-// eachRecord is what ReadRecords and Each do.
+// eachRecord does what ReadRecords and Each do.
 func eachRecord(file string, r io.Reader, f func(Placed) error) error {
 	lines := infile.NewLines(r, MostLine)
 	records := 0
@@ -176,7 +176,7 @@ func unmarshal(line []byte) (*Record, error) {
 	return &rec.Record, nil
 }
 
-// check says what is wrong with a record that was read, and gives gamma its type.
+// check returns what is wrong with a record that was read, and gives gamma its type.
 func (rec *Record) check() (err error) {
 	s := rec.Statistical
 	switch {

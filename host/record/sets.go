@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Sets says of records, which come one by one, whether their P_safe is a share of finitely many
+// Sets tells of records, which come one by one, whether their P_safe is a share of finitely many
 // networks. Its zero value is ready.
 type Sets struct {
 	n, sets, least, most int
@@ -32,7 +32,7 @@ func (s *Sets) Join(others *Sets) {
 	s.n, s.sets, s.most = s.n+others.n, s.sets+others.sets, max(s.most, others.most)
 }
 
-// Words are what P_safe is a share of, such as "the 100 networks of this file"; empty if no
+// Words tells what P_safe is a share of, such as "the 100 networks of this file"; empty if no
 // posterior is a finite set.
 func (s *Sets) Words() string {
 	switch {
@@ -79,7 +79,7 @@ func (p *Parents) Add(r *Record) {
 	}
 }
 
-// Means are those of both ends, rounded outward.
+// Means returns the means of both ends, rounded outward.
 func (p *Parents) Means() (Down, Up) { return Down(p.lower.MeanDown()), Up(p.upper.MeanUp()) }
 
 // Of names the posterior in words.
@@ -90,7 +90,7 @@ func (p *Parents) Of() string {
 	return "the posterior that these networks were drawn from (" + plain(p.of) + ")"
 }
 
-// Words say in a line what they are, empty if there are none.
+// Words tells in a line what they are, empty if there are none.
 func (p *Parents) Words() string {
 	if p.N == 0 {
 		return ""

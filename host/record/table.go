@@ -33,7 +33,7 @@ func FormatUp[B ~float64](p B, digits int) string {
 	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
 }
 
-// tableWidth is how many columns of a terminal a table takes at most.
+// tableWidth is the greatest number of columns of a terminal that a table takes.
 const tableWidth = 80
 
 // tableColumn is a column of a table: what stands above it, and what it says of a record.
@@ -69,7 +69,7 @@ func Table(w io.Writer, records []*Record, every int) error {
 	return b.Flush()
 }
 
-// tableColumns are those of a table of records.
+// tableColumns returns the columns of a table of records.
 func tableColumns(records []*Record) []tableColumn {
 	radii, tiny, statistical, sameConfidence, parent, decided := false, false, "", true, "", false
 	for _, r := range records {
@@ -157,7 +157,7 @@ func fitted(records []*Record) []string {
 	return lines
 }
 
-// longEnough is how many characters of a name say more than another column.
+// longEnough is the number of characters of a name that say more than another column.
 const longEnough = 12
 
 // shortened is a text of at most n characters, of which the last are dots where some are missing.
@@ -200,7 +200,7 @@ func (r *Record) interval(confidence bool) string {
 	return text
 }
 
-// Tally says in a line or two what records say that come one by one. Its zero value is ready.
+// Tally tells in a line or two what records say that come one by one. Its zero value is ready.
 type Tally struct {
 	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
@@ -277,8 +277,8 @@ func (t *Tally) Summary() string {
 	return line
 }
 
-// Parents is what intervals say of the posteriors that finite sets were drawn from; empty if there
-// are none.
+// Parents tells what intervals say of the posteriors that finite sets were drawn from; empty if
+// there are none.
 func (t *Tally) Parents() string { return t.parents.Words() }
 
 // Beside are lines about what was asked beside P_safe: decisions of posterior predictives, means of
@@ -288,10 +288,10 @@ func (t *Tally) Beside() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// mixed says whether verdicts are against more than one limit.
+// mixed reports whether verdicts are against more than one limit.
 func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }
 
-// Drawn is what statistical intervals say of the verdicts' limit, for where the table that shows
+// Drawn tells what statistical intervals say of the verdicts' limit, for where the table that shows
 // them is not printed; empty if there are none.
 func (t *Tally) Drawn() string {
 	if t.intervals == 0 {

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// CanWork says that a child may have outputs of its parent.
+// CanWork reports whether a child may have outputs of its parent.
 const CanWork = false
 
 // wire has three descriptors only: the report is the standard output, the pipe that

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// CanWork says that a child may have outputs of its parent.
+// CanWork reports whether a child may have outputs of its parent.
 const CanWork = true
 
 // The descriptors of a child. What a library prints on 1 and 2 is chatter.
@@ -84,7 +84,7 @@ func (c *Child) Suspend() {
 	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGCONT)
 }
 
-// Signals are those that a parent passes on, and the one that suspends.
+// Signals returns the signals that a parent passes on, and the one that suspends.
 func Signals() (pass []os.Signal, suspend os.Signal) {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, syscall.SIGTSTP
 }

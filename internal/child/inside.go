@@ -7,7 +7,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Inside is what the child has of its parent.
+// Inside holds what the child has of its parent.
 type Inside struct {
 	// Report goes to the parent. Stdout and Stderr are the parent's own, nil if it gave
 	// none; what anything else in the process prints goes elsewhere.

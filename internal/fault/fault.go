@@ -15,7 +15,7 @@ var (
 	caught atomic.Bool
 )
 
-// Ends says how the program ends at a panic: end is called once, by the goroutine that panicked,
+// Ends sets how the program ends at a panic: end is called once, by the goroutine that panicked,
 // and must not return. A nil end leaves panics to Go, as where nobody has called Ends.
 func Ends(end func(what any, trace []byte)) {
 	if end == nil {

@@ -58,7 +58,7 @@ func Err() error {
 	return nil
 }
 
-// said is how a word rounds and flushes, in words.
+// said returns how a word rounds and flushes, in words.
 func said(mode Word, modes [4]string, results, arguments bool) string {
 	text := ""
 	if mode != 0 {

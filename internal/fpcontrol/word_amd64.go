@@ -21,7 +21,7 @@ func Set(w Word) { setMXCSR(uint32(w)&(daz|rounding|ftz) | masks) }
 func getMXCSR() uint32
 func setMXCSR(w uint32)
 
-// String says what is other than in Default.
+// String returns what is other than in Default.
 func (w Word) String() string {
 	return fmt.Sprintf("MXCSR %#x%s", uint32(w|masks), said(w>>13&3, [4]string{"", "downward", "upward", "toward zero"}, w&ftz != 0, w&daz != 0))
 }

@@ -22,7 +22,7 @@ func Set(w Word) { setFPCR(uint64(w) & (fiz | alternative | rounding | fz)) }
 func getFPCR() uint64
 func setFPCR(w uint64)
 
-// String says what is other than in Default.
+// String returns what is other than in Default.
 func (w Word) String() string {
 	return fmt.Sprintf("FPCR %#x%s", uint32(w), said(w>>22&3, [4]string{"", "upward", "downward", "toward zero"}, w&fz != 0, w&(fz|fiz) != 0))
 }

@@ -34,7 +34,7 @@ func Get() (w Word) {
 // cannot mend them.
 func Set(Word) {}
 
-// String says what is other than in Default.
+// String returns what is other than in Default.
 func (w Word) String() string {
 	mode := w & (roundsUp | roundsDown)
 	return "not to be read here" + said(mode, [4]string{"", "upward", "downward or toward zero", "strangely"}, w&flushes != 0, w&flushes != 0)

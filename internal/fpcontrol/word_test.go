@@ -78,7 +78,7 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is what a loop pays for it.
+// BenchmarkCheck measures what a loop pays for it.
 func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
 		Check()

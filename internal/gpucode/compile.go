@@ -54,7 +54,7 @@ func builds() (list []build) {
 	return list
 }
 
-// code is what a kernel became.
+// code holds what a kernel became.
 type code struct {
 	kernel string
 	build  build
@@ -71,7 +71,7 @@ type code struct {
 	flushes string
 }
 
-// missing says what is not installed, or is "".
+// missing returns what is not installed, or "".
 func missing() string {
 	if _, err := exec.LookPath(clang); err != nil {
 		return fmt.Sprintf("no %s (%s)", clang, install)

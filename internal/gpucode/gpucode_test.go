@@ -8,7 +8,7 @@ import (
 	"psafe/kernels"
 )
 
-// amdText is what clang writes for a kernel with a loop, shortened.
+// amdText holds what clang writes for a kernel with a loop, shortened.
 const amdText = `	.text
 twice:                                  ; @twice
 ; %bb.0:

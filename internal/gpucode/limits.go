@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// limitsFile is where -update, in the module's folder, writes.
+// limitsFile is the file that -update writes, in the module's folder.
 const limitsFile = "internal/gpucode/limits.txt"
 
 //go:embed limits.txt
@@ -64,7 +64,7 @@ func readLimits(text string) (map[string]limit, error) {
 	return limits, nil
 }
 
-// faults says what is wrong, a line each.
+// faults returns what is wrong, a line each.
 func faults(all []code, limits map[string]limit) (found []string) {
 	for _, c := range all {
 		bad := func(format string, args ...any) { found = append(found, c.name()+": "+fmt.Sprintf(format, args...)) }

@@ -12,8 +12,8 @@ type block struct {
 	next   []int
 }
 
-// kind is what an instruction is for: indices, moves, branches and waiting where it is none
-// of these.
+// kind names what an instruction is for: indices, moves, branches and waiting where it is none of
+// these.
 type kind int
 
 const (
@@ -124,8 +124,8 @@ func reach(all []block, body map[int]bool, i int) {
 	}
 }
 
-// dominators says for each block which blocks every way to it passes. Blocks that are
-// not reached dominate nothing.
+// dominators returns for each block which blocks every way to it passes. Blocks that are not
+// reached dominate nothing.
 func dominators(all []block) []map[int]bool {
 	before := make([][]int, len(all))
 	for i, b := range all {

@@ -54,13 +54,13 @@ func open(path string, pipe bool) (*File, error) {
 	return &File{f: f, info: info}, nil
 }
 
-// Piped says whether path names a pipe that OpenInput reads: what is read of it once is gone.
+// Piped reports whether path names a pipe that OpenInput reads: what is read of it once is gone.
 func Piped(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && inherited(path) && info.Mode()&fs.ModeNamedPipe != 0
 }
 
-// inherited says whether path names an open file of this process.
+// inherited reports whether path names an open file of this process.
 func inherited(path string) bool {
 	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/"} {
 		if strings.HasPrefix(path, folder) {
@@ -70,7 +70,7 @@ func inherited(path string) bool {
 	return path == "/dev/stdin"
 }
 
-// refuse says what a file is that is not read.
+// refuse returns what a file is that is not read.
 func refuse(mode fs.FileMode, pipe bool) error {
 	what := "neither a file nor a folder"
 	switch {
@@ -161,7 +161,7 @@ func Fits(size, limit int64) error {
 	return nil
 }
 
-// Regular says why path is not a regular file that could be opened.
+// Regular returns why path is not a regular file that could be opened.
 func Regular(path string) error {
 	f, err := Open(path)
 	if err != nil {

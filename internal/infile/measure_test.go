@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// measure is how deep a JSON text nests and how many values and keys it has, as package
-// json sees it; not ok if it is none.
+// measure returns how deep a JSON text nests and how many values and keys it has, as package json
+// sees it; not ok if it is none.
 func measure(text string) (deepest, count int, ok bool) {
 	if !json.Valid([]byte(text)) {
 		return 0, 0, false

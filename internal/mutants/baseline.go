@@ -62,7 +62,7 @@ func newBaseline(ctx context.Context, all []mutant, dir string, jobs int) (*base
 	return b, nil
 }
 
-// limit is how long the tests of a mutant may take, and 0 if they fail without it.
+// limit returns how long the tests of a mutant may take, and 0 if they fail without it.
 func (b *baseline) limit(ctx context.Context, m *mutant, deep bool) time.Duration {
 	key := fmt.Sprint(m.pkg, " ", m.test, " ", deep)
 	b.mu.Lock()

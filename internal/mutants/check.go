@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// check says which mutants no longer apply: the old text must occur once in the declaration,
-// and each alternative of the expression must name a test of the package. Nothing is
-// built, so that make test can do it for all tables; subtests are not looked for.
+// check returns which mutants no longer apply: the old text must occur once in the declaration, and
+// each alternative of the expression must name a test of the package. Nothing is built, so that
+// make test can do it for all tables; subtests are not looked for.
 func check(root string, all []mutant) error {
 	var errs []error
 	sources, tests := map[string]places{}, map[string][]string{}

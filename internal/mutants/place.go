@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// place is where a declaration stands: source[from:to] of a file.
+// place holds where a declaration stands: source[from:to] of a file.
 type place struct {
 	file, source string
 	from, to     int

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hint is what an error says behind a word that is none of those known: `; did you mean
+// Hint returns what an error says behind a word that is none of those known: `; did you mean
 // "certify"?`, or nothing where none of them is near.
 func Hint(word string, known []string) string {
 	if guess := Word(word, known); guess != "" {

@@ -9,14 +9,14 @@ type Unfinished struct {
 	abandon func(reason error) string
 }
 
-// unfinished are those that have begun and not ended.
+// unfinished holds those that have begun and not ended.
 var unfinished = struct {
 	sync.Mutex
 	all map[*Unfinished]bool
 }{all: map[*Unfinished]bool{}}
 
-// Begin says that a file is being written. abandon does what is to be done if the program has
-// to end now, for a reason, and returns what its user should know, or "".
+// Begin records that a file is being written. abandon does what is to be done if the program has to
+// end now, for a reason, and returns what its user should know, or "".
 func Begin(abandon func(reason error) string) *Unfinished {
 	u := &Unfinished{abandon: abandon}
 	unfinished.Lock()
@@ -25,7 +25,7 @@ func Begin(abandon func(reason error) string) *Unfinished {
 	return u
 }
 
-// End says that the file has its place, or is gone.
+// End records that the file has its place, or is gone.
 func (u *Unfinished) End() {
 	unfinished.Lock()
 	defer unfinished.Unlock()

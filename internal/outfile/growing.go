@@ -59,7 +59,7 @@ func begin(path string, old Old, lost string, lines int, create func(*Growing) e
 // Name is the name that the file has while it grows.
 func (g *Growing) Name() string { return g.path + PartialSuffix }
 
-// Lines is how many there are, with those that it began with.
+// Lines returns how many there are, with those that it began with.
 func (g *Growing) Lines() int { return g.lines }
 
 // create makes the file, which must not exist.
@@ -100,7 +100,7 @@ func (g *Growing) replace(lines func(io.Writer) error) error {
 
 func (g *Growing) gone() error { return fmt.Errorf("%s was removed, or %s", g.Name(), g.lost) }
 
-// owned says whether the name is still that of the file that was made here.
+// owned returns an error unless the name is still that of the file that was made here.
 func (g *Growing) owned() error {
 	if info, err := os.Stat(g.Name()); err != nil || !os.SameFile(info, g.made) {
 		return g.gone()

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// Old says what becomes of a file that is there already.
+// Old names what becomes of a file that is there already.
 type Old int
 
 const (
@@ -28,13 +28,13 @@ const (
 	Replace
 )
 
-// Exists says that there is a file where nothing may be overwritten.
+// Exists reports that there is a file where nothing may be overwritten.
 type Exists struct{ Path string }
 
 func (e *Exists) Error() string     { return e.Path + ": exists: --overwrite replaces it" }
 func (e *Exists) Is(err error) bool { return err == fs.ErrExist }
 
-// Error says which file cannot be written, and why.
+// Error reports which file cannot be written, and why.
 type Error struct {
 	Path string
 	Err  error
@@ -146,9 +146,9 @@ func WriteFile(path string, old Old, content []byte, inputs ...string) error {
 	return f.Commit()
 }
 
-// Refuse says why no result may be written to path: it is one of the inputs, lies in the
-// folder of one, is there and is no regular file, or is there and is to be kept (*Exists).
-// Empty inputs do not count.
+// Refuse returns why no result may be written to path: it is one of the inputs, lies in the folder
+// of one, is there and is no regular file, or is there and is to be kept (*Exists). Empty inputs do
+// not count.
 func Refuse(path string, old Old, inputs ...string) error {
 	for _, in := range inputs {
 		if in != "" && (sameFile(path, in) || inFolder(path, in)) {
@@ -166,8 +166,7 @@ func Refuse(path string, old Old, inputs ...string) error {
 	return nil
 }
 
-// inFolder says whether path is in the folder of a posterior, or in that of its
-// samples.
+// inFolder reports whether path is in the folder of a posterior, or in that of its samples.
 func inFolder(path, folder string) bool {
 	dir := filepath.Dir(path)
 	return sameFile(dir, folder) || sameFile(dir, filepath.Join(folder, "samples"))

@@ -61,7 +61,7 @@ func Unlink(path string) {
 	}
 }
 
-// sameBytes says whether two files can be read and hold the same.
+// sameBytes reports whether two files can be read and hold the same.
 func sameBytes(a, b string) bool {
 	x, err := infile.Open(a)
 	if err != nil {

@@ -98,7 +98,7 @@ func thirdParty(p platform) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isTerms says whether a file at the root of a module says on what terms it comes.
+// isTerms reports whether a file at the root of a module says on what terms it comes.
 func isTerms(name string) bool {
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS", "AUTHORS"},
 		func(word string) bool { return strings.HasPrefix(strings.ToUpper(name), word) })

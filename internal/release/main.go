@@ -78,7 +78,7 @@ func run(out, licences string, words []string) error {
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(sums, "")), 0o666)
 }
 
-// platform is what a program is built for.
+// platform describes what a program is built for.
 type platform struct {
 	os, arch string
 	static   bool // without OpenCL, and so without the C library

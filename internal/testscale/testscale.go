@@ -27,7 +27,7 @@ import (
 // small is the share of random cases that every run of the tests affords.
 const small = 0.1
 
-// Deep says whether a test shall do all its cases, but for what only Night affords.
+// Deep reports whether a test shall do all its cases, but for what only Night affords.
 func Deep(t testing.TB) bool {
 	day := os.Getenv("PSAFE_DEEP")
 	if day == "" || day == "0" {
@@ -38,7 +38,7 @@ func Deep(t testing.TB) bool {
 	return Night() || h.Sum32()%6 == 0
 }
 
-// Night says whether everything shall be tested, whatever it costs.
+// Night reports whether everything shall be tested, whatever it costs.
 func Night() bool { return os.Getenv("PSAFE_DEEP") == "1" }
 
 // Factor is the share of random cases to do.
@@ -60,7 +60,7 @@ func Factor(t testing.TB) float64 {
 	return f
 }
 
-// Cases is how many random cases of n to do: at least one.
+// Cases returns how many random cases of n to do: at least one.
 func Cases(t testing.TB, n int) int {
 	t.Helper()
 	return max(1, int(math.Ceil(Factor(t)*float64(n))))
@@ -89,10 +89,10 @@ func Few[T any](t testing.TB, list []T, n int) []T {
 	return some
 }
 
-// Ratio is how many times as long f takes as reference on this machine now, the
-// fastest runs of both compared. It tries again while that is above enough: other
-// work on the machine makes runs slower and never faster. enough must be far above
-// the truth, and far below what the mistake would cost that the test is about.
+// Ratio returns how many times as long f takes as reference on this machine now, the fastest runs
+// of both compared. It tries again while that is above enough: other work on the machine makes runs
+// slower and never faster. enough must be far above the truth, and far below what the mistake would
+// cost that the test is about.
 func Ratio(f, reference func(), enough float64) float64 {
 	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 	ratio := math.Inf(1)

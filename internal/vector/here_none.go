@@ -2,7 +2,7 @@
 
 package vector
 
-// Built says that this program has vector loops: the plain loops do everything.
+// Built reports whether this program has vector loops: the plain loops do everything.
 const Built = false
 
 // Here is the best set of vector instructions that the processor has.

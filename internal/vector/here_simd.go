@@ -15,5 +15,5 @@ func Here() Set {
 	return None
 }
 
-// Built says that this program has vector loops.
+// Built reports whether this program has vector loops.
 const Built = true

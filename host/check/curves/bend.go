@@ -7,7 +7,7 @@ import (
 	net "psafe/host/model/network"
 )
 
-// arc is what the checker knows of an activation that is no kink, where t is on one side of 0.
+// arc holds what the checker knows of an activation that is no kink, where t is on one side of 0.
 type arc struct {
 	// derivatives encloses s' and s'' from lo to hi, by the value w <= 1/2 of the logistic function at -|scale t|.
 	derivatives func(a net.Activation, lo, hi float64, w arith.Interval) (first, second arith.Interval)
@@ -16,7 +16,7 @@ type arc struct {
 	right, left func(a net.Activation, x float64) Ray
 }
 
-// Ray is where an activation is beyond a point: at Slope t, and more by something that is within Off.
+// Ray bounds an activation beyond a point: at Slope t, and more by something that is within Off.
 type Ray struct {
 	Slope float64
 	Off   arith.Interval
@@ -78,7 +78,7 @@ func logistic(lo float64, w arith.Interval) (first, second arith.Interval) {
 	return first, second
 }
 
-// Smooth says that the checker knows the derivatives of an activation that is no kink.
+// Smooth reports whether the checker knows the derivatives of an activation that is no kink.
 func Smooth(a net.Activation) bool {
 	_, known := arcs[a.Kind]
 	return known

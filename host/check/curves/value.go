@@ -29,7 +29,7 @@ var curves = map[net.Kind]curve{
 	net.ELU:      {eluDown, eluUp},
 }
 
-// Supported says whether the checker can bound the activation.
+// Supported reports whether the checker can bound the activation.
 func Supported(a net.Activation) bool {
 	if _, kinked := a.Kinked(); kinked {
 		return true

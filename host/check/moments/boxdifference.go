@@ -15,7 +15,7 @@ type difference struct {
 	carried []float64
 }
 
-// passed is what goes through the neurons of hidden layer k, and by how much less than that is rounded.
+// passed returns what goes through the neurons of hidden layer k, and by how much less than that is rounded.
 func (m *moving) passed(k int, a []float64, by Row) (through []float64, off float64) {
 	through = make([]float64, len(a))
 	var s arith.Sum

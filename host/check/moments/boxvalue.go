@@ -18,9 +18,9 @@ type response struct {
 	convex bool
 }
 
-// lost is how a neuron's loss begins and rises between from and to: its output is off by at most start + rise t from
-// what goes through, the part share of the difference. up says that the output should not be larger, as where its
-// coefficient is negative. All numbers are exact.
+// lost returns how a neuron's loss begins and rises between from and to: its output is off by at most start + rise t
+// from what goes through, the part share of the difference. up says that the output should not be larger, as where
+// its coefficient is negative. All numbers are exact.
 func lost(up bool, share, radius float64, t float64) (start, rise float64) {
 	if up { // max(share radius, t + (1-share) radius) - max(t, 0)
 		if t < (2*share-1)*radius {
@@ -44,8 +44,8 @@ func lost(up bool, share, radius float64, t float64) (start, rise float64) {
 	return (1 - share) * radius, 0
 }
 
-// responseOf is what a neuron adds: -h (a times its output) or with a base, -al z + b z^2/2 in its place, h |a| times
-// its loss, and where it is in the last hidden layer the noise bend (t+radius)^2/2 for t > -radius.
+// responseOf returns what a neuron adds: -h (a times its output) or with a base, -al z + b z^2/2 in its place, h |a|
+// times its loss, and where it is in the last hidden layer the noise bend (t+radius)^2/2 for t > -radius.
 func responseOf(h, a, share, radius float64, base *stretch, bend arith.Interval) response {
 	ends := []float64{math.Inf(-1), -radius, 0, (2*share - 1) * radius, radius, math.Inf(1)}
 	slices.Sort(ends)

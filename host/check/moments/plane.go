@@ -7,7 +7,7 @@ import (
 	"psafe/host/arith"
 )
 
-// bounds are those of the mean and the variance of a neuron.
+// bounds hold the mean and the variance of a neuron.
 type bounds struct{ mean, variance arith.Interval }
 
 // Plane has slopes by the mean and by the variance of a neuron.

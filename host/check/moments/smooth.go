@@ -20,13 +20,14 @@ const (
 	within = 7
 )
 
-// plain says that an activation is ReLU.
+// plain reports whether an activation is ReLU.
 func plain(a network.Activation) bool {
 	_, kinked := a.Kinked()
 	return kinked && a.DeadBelow()
 }
 
-// served says that moments of an activation are known: of what is below t for t < 0 and t above, and of smooth ones.
+// served reports whether moments of an activation are known: of what is below t for t < 0 and t above, and of smooth
+// ones.
 func served(a network.Activation) bool {
 	_, kinked := a.Kinked()
 	return kinked || curves.Smooth(a)

@@ -81,8 +81,8 @@ func (m *outputMoments) notPositiveApprox(row *property.Row) float64 {
 	return 1
 }
 
-// plans are those that fail least likely: one, a second one if it is nearly as good, and the
-// sum of rows that does, if there is one.
+// plans returns the plans that fail least likely: one, a second one if it is nearly as good, and
+// the sum of rows that does, if there is one.
 func (m *outputMoments) plans(plans [][]property.Row, rows []property.Row) [][]property.Row {
 	mixed := -1
 	if mix, ok := m.mix(rows); ok {

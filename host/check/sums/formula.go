@@ -20,8 +20,8 @@ func Refuted(s *property.Safe, cost []float64) (rows []int, ok bool) {
 	return rows, ok && !follows(s, rows, false)
 }
 
-// follows says whether S holds where these rows do and no others or, unless hold, all others and not
-// they.
+// follows reports whether S holds where these rows do and no others or, unless hold, all others and
+// not they.
 func follows(s *property.Safe, rows []int, hold bool) bool {
 	held, gates := slices.Repeat([]bool{!hold}, len(s.Rows)), make([]bool, 0, len(s.Gates))
 	for _, r := range rows {

@@ -17,7 +17,7 @@ import (
 // Grids (32): one event for each point of a grid over T, in the place of one for each vertex of
 // each cell (doc.go).
 
-// MostPoints is how many points grids may have: each takes seconds.
+// MostPoints is the greatest number of points of grids: each takes seconds.
 const MostPoints = 4096
 
 // gridLine is one coordinate of a grid: the values of its points, and the centres' distances from
@@ -97,8 +97,8 @@ func gridOf(b int, box property.Box, planes, centres [][]float64) ([]GridPoint, 
 	return pointsOf(lines), nil
 }
 
-// centresFit says what is wrong with the centres' coordinates in an axis with these planes, each of which
-// must lie in its cell and, where there are planes, on none of them.
+// centresFit returns what is wrong with the centres' coordinates in an axis with these planes, each of
+// which must lie in its cell and, where there are planes, on none of them.
 func centresFit(lo, hi float64, planes, centres []float64) error {
 	cells := len(planes) + 1
 	if lo == hi {
@@ -301,7 +301,7 @@ func (m *outputMoments) Plans(s *property.Safe) (plans [][]property.Row) {
 	return plans
 }
 
-// PlansAt are those of the moments at the middle of a box.
+// PlansAt returns the plans by the moments at the middle of a box.
 func (n *Network) PlansAt(box property.Box, s *property.Safe) [][]property.Row {
 	return n.momentsApprox(box).Plans(s)
 }

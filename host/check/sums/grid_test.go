@@ -64,7 +64,7 @@ func preOf(w []float64, bias float64, x []float64) float64 {
 	return bias
 }
 
-// lowOf is what stands in from below at a point of a grid, for one draw: by all centres around it.
+// lowOf returns what stands in from below at a point of a grid, for one draw: by all centres around it.
 func lowOf(w []float64, bias, slope float64, g *GridPoint) float64 {
 	u := preOf(w, bias, g.at)
 	all, some := true, false

@@ -20,7 +20,7 @@ type hats struct {
 	lost         float64
 }
 
-// hatReach is where nodes end.
+// hatReach is the end of the nodes.
 const hatReach = 5.5
 
 // hatSteps are the distances of nodes that there are, from 0 to 3; further out they are twice as

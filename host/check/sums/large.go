@@ -13,14 +13,14 @@ import (
 // negative term fail at many points of a grid at once. They are counted once for each box of T
 // and row, in the place of once for each point.
 
-// Large is what a record splits off for one box of T and one row: that for some neuron
-// a_i < 0 and -a_i t_i(x) > tau, at a point x that may be anywhere.
+// Large holds what a record splits off for one box of T and one row: that for some neuron a_i < 0
+// and -a_i t_i(x) > tau, at a point x that may be anywhere.
 type Large struct {
 	At    []float64 `json:"at"`
 	Above float64   `json:"above"` // tau
 }
 
-// LargeFits says what does not fit of what is split off, nil where nothing is, for so many boxes
+// LargeFits returns what does not fit of what is split off, nil where nothing is, for so many boxes
 // of T, rows and inputs.
 func LargeFits(large [][]*Large, boxes, rows, inputs int) error {
 	if len(large) != boxes {

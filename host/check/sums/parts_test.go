@@ -286,7 +286,7 @@ func TestAddProducts(t *testing.T) {
 	}
 }
 
-// cumulative is what a lattice says of the probability of at most its k-th point.
+// cumulative returns what a lattice says of the probability of at most its k-th point.
 func (l *lattice) cumulative(point int) float64 {
 	total := l.lost
 	for k, p := range l.p {

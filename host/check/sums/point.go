@@ -16,14 +16,14 @@ type GridPoint struct {
 	before, after []arith.Interval
 }
 
-// oneSided says that all centres around the point have the same coordinate j.
+// oneSided reports whether all centres around the point have the same coordinate j.
 func (g *GridPoint) oneSided(j int) bool { return g.before[j] == g.after[j] }
 
-// around is how the centres' pre-activations of neuron i differ from that at the point: a variation
-// for each coordinate in which there are cells on both sides, and one for all others together. rest
-// is the variance of the part of t(v) that is independent of all of them: of the variables w_j v_j
-// that nothing else depends on, and of sum_p w_p v_p given sum_p w_p offset_p, by Lagrange's
-// identity
+// around returns how the centres' pre-activations of neuron i differ from that at the point: a
+// variation for each coordinate in which there are cells on both sides, and one for all others
+// together. rest is the variance of the part of t(v) that is independent of all of them: of the
+// variables w_j v_j that nothing else depends on, and of sum_p w_p v_p given sum_p w_p offset_p, by
+// Lagrange's identity
 //
 //	Var - Cov^2/Var' = sum_(p < q) s_p^2 s_q^2 (offset_p v_q - offset_q v_p)^2 / Var'
 func (n *Network) around(g *GridPoint, i int) (vars []variation, rest arith.Interval) {

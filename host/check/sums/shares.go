@@ -25,7 +25,7 @@ func (v *variation) slopes() arith.Interval {
 	return arith.Of(min(v.before.Lo, v.after.Lo), max(v.before.Hi, v.after.Hi))
 }
 
-// linear says that one centre is all there is in this direction.
+// linear reports whether one centre is all there is in this direction.
 func (v *variation) linear() bool { return v.before == v.after }
 
 // share bounds from above, as a function of u >= 0,

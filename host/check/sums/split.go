@@ -141,7 +141,7 @@ func newShares(s *split, a normalVar, k *knots, h *standIn) *shares {
 	return c
 }
 
-// until is where the knots from..to end of which a share is less than 1 beside atom j.
+// until returns where the knots from..to end of which a share is less than 1 beside atom j.
 func (c *shares) until(j, from, to int) int {
 	if c == nil {
 		return from

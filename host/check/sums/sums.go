@@ -26,7 +26,7 @@ type Network struct {
 	act            net.Activation
 }
 
-// New says what the sums of neurons need that the posterior has not.
+// New returns the network of a posterior, or what sums of neurons need that it has not.
 func New(p *posterior.Posterior) (*Network, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (n *Network) safeUp(ctx context.Context, safe *property.Safe, witness prope
 	return min(1, total), ctx.Err()
 }
 
-// way is how a bound is looked for: what bounds the probability that a sum is not positive, and
-// whether all plans are tried.
+// way describes how a bound is looked for: what bounds the probability that a sum is not positive,
+// and whether all plans are tried.
 type way struct {
 	notPositiveUp func(neurons []standIn, row property.Row) float64
 	all           bool

@@ -2,7 +2,7 @@ package sums
 
 import "psafe/host/arith"
 
-// mostVariations is how many variations there may be: one for each coordinate that the grid cuts,
+// mostVariations is the greatest number of variations: one for each coordinate that the grid cuts,
 // and one for all others.
 const mostVariations = 5
 
@@ -159,7 +159,7 @@ func (e *tailMean) uSlope() float64 {
 	return slope
 }
 
-// tailState is what is known at some of the nodes.
+// tailState holds what is known at some of the nodes.
 type tailState struct {
 	sum         float64                 // R so far
 	at          [mostVariations]float64 // the variations so far
@@ -187,10 +187,10 @@ func (e *tailMean) up(u, gap float64) float64 {
 	return (e.mean(0, 1, mostBend, &s) + lost) * wide
 }
 
-// light is what the mass of nodes has to be for them to be looked at; lighter ones count in full.
+// light is the mass that nodes must have to be looked at; lighter ones count in full.
 const light = 1e-10
 
-// inFull is what nodes of that mass add at most: the second derivative of -Q is below 1/4.
+// inFull returns the most that nodes of that mass add: the second derivative of -Q is below 1/4.
 func (e *tailMean) inFull(mass, mostBend float64) float64 {
 	return mass * float64(len(e.terms)) * (1 + mostBend/4)
 }
@@ -252,7 +252,7 @@ func (e *tailMean) lastMean(weight, mostBend float64, s *tailState) float64 {
 	return total
 }
 
-// tail is what a term, number j, adds at a node.
+// tail returns what a term, number j, adds at a node.
 func (e *tailMean) tail(t *tailTerm, s *tailState, j int) float64 {
 	y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - t.less
 	least := y - s.reach[j]*wide

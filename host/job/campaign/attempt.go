@@ -53,11 +53,11 @@ const (
 	statusFaultAgain = 7
 )
 
-// finalStatuses are those after which the same again would end in the same way: bounds that
+// finalStatuses are the statuses after which the same again would end in the same way: bounds that
 // contradict each other, a wrong flag or file, the time of --total-time-limit, a second fault of psafe.
 var finalStatuses = []int{1, 2, statusTime, statusFaultAgain}
 
-// Started says who began an attempt, and when.
+// Started holds who began an attempt, and when.
 type Started struct {
 	// Shard is what the process was asked for, Missing how many tasks it found to do.
 	Shard   string    `json:"shard"`
@@ -66,7 +66,7 @@ type Started struct {
 	Process
 }
 
-// Failed says by what an attempt ended. Status is the exit status of the process, Error its
+// Failed describes by what an attempt ended. Status is the exit status of the process, Error its
 // last line.
 type Failed struct {
 	Shard  string    `json:"shard"`
@@ -76,7 +76,7 @@ type Failed struct {
 	Process
 }
 
-// Process says where an attempt runs, and as what.
+// Process describes where an attempt runs, and as what.
 type Process struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`

@@ -83,7 +83,7 @@ func (f *fake) Certify(ctx context.Context, tasks []int, emit func(k int, rec *r
 	return nil
 }
 
-// record is what comes out of a task.
+// record returns what comes out of a task.
 func (f *fake) record(k int) (*record.Record, error) {
 	rec, err := f.Known(k)
 	sum := sha256.Sum256([]byte(rec.ID))
@@ -167,7 +167,7 @@ func fakeRun(f *Folder, s Shard, change func(*fake)) *Run {
 	}
 }
 
-// lookAndCertify is what psafe run does.
+// lookAndCertify does what psafe run does.
 func (r *Run) lookAndCertify(ctx context.Context) (*Found, error) {
 	if err := r.Check(); err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func (m *Manifest) read(text []byte) error {
 	return nil
 }
 
-// isHex says whether text are so many bytes in small hexadecimal digits.
+// isHex reports whether text are so many bytes in small hexadecimal digits.
 func isHex(text string, bytes int) bool {
 	b, err := hex.DecodeString(text)
 	return err == nil && len(b) == bytes && hex.EncodeToString(b) == text

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Jobs is how many jobs the file asks for: all combinations of an entry of each list.
+// Jobs returns how many jobs the file asks for: all combinations of an entry of each list.
 func (s *Spec) Jobs() int {
 	n := 1
 	for _, list := range s.axes {
@@ -77,7 +77,7 @@ func inWords(args []string, words func(flag, value string) (string, string)) []s
 	return list
 }
 
-// name is what an item is called in messages.
+// name returns what an item is called in messages.
 func (it item) name() string {
 	return fmt.Sprintf("%s %.60s", it.settings[0].flag.Name, it.settings[0].value)
 }
@@ -85,7 +85,7 @@ func (it item) name() string {
 // place names job number i in messages.
 func (s *Spec) place(i int) string { return fmt.Sprintf("%s: job %d (%s)", s.Path, i, s.words(i)) }
 
-// words say which entries job number i has.
+// words returns which entries job number i has.
 func (s *Spec) words(i int) string {
 	var words []string
 	for _, it := range s.items(i) {

@@ -22,7 +22,7 @@ const (
 	ResultsName  = "results"
 )
 
-// Manifest says what a campaign computes. It never changes once it is written.
+// Manifest describes what a campaign computes. It never changes once it is written.
 type Manifest struct {
 	Format int `json:"format"`
 	// Campaign is the first 16 hexadecimal digits of the SHA-256 of the tasks' ids, each with
@@ -40,8 +40,8 @@ type Manifest struct {
 	Jobs        []Call `json:"jobs"`
 }
 
-// Call is what one psafe certify would do: one posterior, data file, method and property, and
-// all radii.
+// Call describes what one psafe certify would do: one posterior, data file, method and property,
+// and all radii.
 type Call struct {
 	// Args are the flags of psafe certify, without those that decide nothing (--out, --device). The
 	// file has them in the words of records.

@@ -26,10 +26,10 @@ type Holes struct {
 	dir    string
 }
 
-// mostSpans is how many spans are kept: memory does not grow with the tasks.
+// mostSpans is the greatest number of spans kept: memory does not grow with the tasks.
 const mostSpans = 1 << 12
 
-// shownSpans is how many are listed.
+// shownSpans is the number of spans listed.
 const shownSpans = 12
 
 // Error is one line: how many, which, and what to do.
@@ -69,7 +69,7 @@ func extend(spans []Span, n int) []Span {
 	return spans
 }
 
-// Disagreement says that two records of a task differ in what cannot differ: one of them is
+// Disagreement reports that two records of a task differ in what cannot differ: one of them is
 // wrong.
 type Disagreement struct{ line string }
 
@@ -147,7 +147,7 @@ func (c *cursor) placed() (record.Placed, error) {
 	return record.Placed{Record: rec, File: c.path, Line: c.line, Raw: c.text}, nil
 }
 
-// better says whether a record counts more than one of a file whose name is before its own.
+// better reports whether a record counts more than one of a file whose name is before its own.
 func better(a, b *record.Record) bool {
 	switch {
 	case b.Stopped == "":
@@ -231,7 +231,7 @@ func Merge(ctx context.Context, dir string, out Output, tell func(*record.Record
 	return m.commit()
 }
 
-// CheckOut says why Merge could not write to out, before a long wait for what it would write.
+// CheckOut returns why Merge could not write to out, before a long wait for what it would write.
 func (f *Folder) CheckOut(out Output) error {
 	m, err := f.beginMerge(out)
 	if err == nil {

@@ -146,7 +146,7 @@ func makeFolder(dir string) (undo func(), err error) {
 	}, nil
 }
 
-// isTasks says whether a file begins as psafe plan writes those of tasks. Another is the user's.
+// isTasks reports whether a file begins as psafe plan writes those of tasks. Another is the user's.
 func isTasks(path string) bool {
 	f, err := infile.Open(path)
 	if err != nil {
@@ -213,7 +213,7 @@ func (m *Manifest) write(path string) error {
 	return err
 }
 
-// same says how a campaign differs from the one that is there.
+// same returns how a campaign differs from the one that is there.
 func (f *Folder) same(dir string, planned *Manifest) error {
 	m := &f.Manifest
 	switch {

@@ -39,7 +39,7 @@ type Run struct {
 	Progress func(done, total int)
 }
 
-// Found says what a shard has: of its tasks, Done have a record.
+// Found holds what a shard has: of its tasks, Done have a record.
 type Found struct {
 	Span
 	Done    int
@@ -110,8 +110,8 @@ func (r *Run) Fail(err error) {
 	}
 }
 
-// Faulted says that a fault of psafe has ended an attempt at tasks of the shard: another one is
-// not worth a third. What cannot be read, Look complains of.
+// Faulted reports whether a fault of psafe has ended an attempt at tasks of the shard: another one
+// is not worth a third. What cannot be read, Look complains of.
 func (r *Run) Faulted() bool {
 	files, _ := r.attempts()
 	span := r.Shard.Span(r.Tasks)

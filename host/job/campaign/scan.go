@@ -89,7 +89,7 @@ type cursor struct {
 	stamp
 }
 
-// stamp is what identifies a record.
+// stamp identifies a record.
 type stamp struct {
 	id, run     []byte
 	task, tasks int
@@ -291,7 +291,7 @@ func (c *cursor) upTo(n int) error {
 	return nil
 }
 
-// belongs says whether a record is of this campaign and of this task.
+// belongs returns an error unless a record is of this campaign and of this task.
 func (f *Folder) belongs(c *cursor, t *Task) error {
 	switch {
 	case string(c.run) != f.Campaign || c.tasks != f.Tasks:

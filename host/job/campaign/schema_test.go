@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// jobSchema is what Kubernetes publishes of batch/v1 Job, without descriptions: of the file
-// api/openapi-spec/v3/apis__batch__v1_openapi.json of a release the schemas that Job refers to.
-// It comes from the module k8s.io/kubernetes, by go test ./host/job/campaign -run TestJobSchema
+// jobSchema is the file of what Kubernetes publishes of batch/v1 Job, without descriptions: of the
+// file api/openapi-spec/v3/apis__batch__v1_openapi.json of a release the schemas that Job refers
+// to. It comes from the module k8s.io/kubernetes, by go test ./host/job/campaign -run TestJobSchema
 // -openapi FILE.
 const jobSchema = "testdata/kubernetes-1.36.3-job.json"
 
@@ -90,7 +90,7 @@ func (s schemas) bare(v any, needed schemas) any {
 	return v
 }
 
-// violations are what a value of YAML has that a schema does not allow. Fields that the schema
+// violations returns what a value of YAML has that a schema does not allow. Fields that the schema
 // does not know are refused, as the API server does where it is strict.
 func (s schemas) violations(schema map[string]any, v any, at string) []string {
 	var found []string

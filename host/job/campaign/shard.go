@@ -16,7 +16,7 @@ const mostShards = 1 << 24
 // Span are the tasks numbered from First on, before End.
 type Span struct{ First, End int }
 
-// Len is how many tasks a span has.
+// Len returns how many tasks a span has.
 func (s Span) Len() int { return s.End - s.First }
 
 func (s Span) overlaps(t Span) bool { return s.First < t.End && t.First < s.End }

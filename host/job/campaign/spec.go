@@ -132,7 +132,7 @@ func (r *specReader) read(text []byte) error {
 	return r.check()
 }
 
-// indentedByTab says whether a line begins with a tab, or with spaces and a tab.
+// indentedByTab reports whether a line begins with a tab, or with spaces and a tab.
 func indentedByTab(line []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t"))
 }
@@ -312,7 +312,7 @@ func (r *specReader) item(a axis, n *yaml.Node) (item, error) {
 	return it, err
 }
 
-// value is what a flag gets: a list is joined by commas where the flag takes one.
+// value returns what a flag gets: a list is joined by commas where the flag takes one.
 func (r *specReader) value(f Flag, n *yaml.Node) (string, error) {
 	if n.Kind == yaml.SequenceNode && n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
 		if !f.List {
@@ -364,7 +364,7 @@ func scalar(n *yaml.Node, what string) (string, error) {
 	return n.Value, nil
 }
 
-// kind says what a node is.
+// kind returns what a node is.
 func kind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:

@@ -17,7 +17,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// State is how a shard is.
+// State names the state of a shard.
 type State string
 
 // The states of shards. Lost is one whose process gave no sign for a minute and left no word:
@@ -34,7 +34,7 @@ const (
 // States in the order in which they are told.
 var States = []State{Done, Running, Stopped, Lost, Broken, Absent}
 
-// Status says how far a campaign is. It counts tasks, each once, however many attempts have
+// Status describes how far a campaign is. It counts tasks, each once, however many attempts have
 // records of it.
 type Status struct {
 	Campaign string        `json:"campaign"`
@@ -48,7 +48,7 @@ type Status struct {
 	Shards []ShardStatus `json:"shards"`
 }
 
-// ShardStatus says how far a shard is.
+// ShardStatus describes how far a shard is.
 type ShardStatus struct {
 	Shard string `json:"shard"`
 	First int    `json:"first"`
@@ -78,7 +78,7 @@ type try struct {
 	progress, ended time.Time
 }
 
-// alive says whether a process is at work.
+// alive reports whether a process is at work.
 func (a *try) alive(now time.Time) bool {
 	return !a.complete && !a.buried && a.failed == nil && now.Sub(a.progress) < silence
 }
@@ -99,7 +99,7 @@ func bury(tries []*try) {
 	}
 }
 
-// rate is how many tasks it does in a second, 0 if that cannot be told.
+// rate returns how many tasks it does in a second, 0 if that cannot be told.
 func (a *try) rate() float64 {
 	if a.started == nil || a.started.Time.IsZero() || a.records == 0 { // no time: the disk was full
 		return 0
@@ -210,9 +210,9 @@ func (f *Folder) count(ctx context.Context, a attemptFile, t *try, done Bits) er
 	}
 }
 
-// Status says how far the campaign is now, in shards of n, or if that is 0 of as many as it was
-// last begun in. It counts the lines of files and takes none apart: what is not as it was
-// written is found by Run and Merge.
+// Status returns how far the campaign is now, in shards of n, or if that is 0 of as many as it was
+// last begun in. It counts the lines of files and takes none apart: what is not as it was written
+// is found by Run and Merge.
 func (f *Folder) Status(ctx context.Context, n int, now time.Time) (*Status, error) {
 	if n == 0 {
 		var err error
@@ -314,7 +314,7 @@ func shardStatus(span Span, tries []*try, done Bits, now time.Time) ShardStatus 
 	return is
 }
 
-// latestOf is when an attempt last gave a sign, of whatever kind.
+// latestOf returns when an attempt last gave a sign, of whatever kind.
 func latestOf(a *try) time.Time {
 	if a.ended.After(a.progress) {
 		return a.ended
@@ -322,7 +322,7 @@ func latestOf(a *try) time.Time {
 	return a.progress
 }
 
-// count is how many of a span are in the set.
+// count returns how many of a span are in the set.
 func (b Bits) count(span Span) int {
 	n := 0
 	for i := span.First; i < span.End; i++ {

@@ -17,7 +17,7 @@ import (
 	"psafe/host/job/certify"
 )
 
-// Submission is how the shards of a campaign are to be started, whatever starts them. Its
+// Submission describes how the shards of a campaign are to be started, whatever starts them. Its
 // errors, and those of Slurm and Kubernetes, name the flags of psafe submit.
 type Submission struct {
 	*Manifest
@@ -223,7 +223,7 @@ func (k Kubernetes) Outside() []string {
 	return list
 }
 
-// within says whether a path is a folder or in it.
+// within reports whether a path is a folder or in it.
 func within(folder, file string) bool {
 	folder = strings.TrimSuffix(path.Clean(folder), "/")
 	return folder == path.Clean(file) || strings.HasPrefix(path.Clean(file), folder+"/")
@@ -239,7 +239,7 @@ func (k Kubernetes) MergeArgs() []string {
 	return []string{"merge", k.Dir, "--wait", "--retries", fmt.Sprint(k.Retries), "--out", k.Out, k.Again()}
 }
 
-// Variable is where the containers find Word.
+// Variable returns the name of the variable in which the containers find Word.
 func (k Kubernetes) Variable() string { return SubmissionVariable }
 
 // DeadlineSeconds is Deadline as Kubernetes takes it.

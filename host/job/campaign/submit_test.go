@@ -34,8 +34,8 @@ func onKubernetes(name string) Kubernetes {
 	return Kubernetes{Submission: submission("/campaign/" + name), Image: "registry.example/psafe:1", Claim: "data", Mount: "/campaign", GPUResource: "nvidia.com/gpu", Word: "00ff", Deadline: time.Hour}
 }
 
-// expanded is what Kubernetes makes of an argument of a container: $$ is $, and a variable that
-// it knows replaces $(NAME). What else follows a $ comes out as it is, but byte by byte: so is
+// expanded returns what Kubernetes makes of an argument of a container: $$ is $, and a variable
+// that it knows replaces $(NAME). What else follows a $ comes out as it is, but byte by byte: so is
 // third_party/forked/golang/expansion of Kubernetes.
 func expanded(text string, variables map[string]string) string {
 	var b strings.Builder
@@ -74,7 +74,7 @@ func asGiven(t *testing.T, job any) []string {
 	return got
 }
 
-// documents are those of a YAML text.
+// documents returns the documents of a YAML text.
 func documents(t *testing.T, text string) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -89,7 +89,7 @@ func documents(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// fieldOf is what lies in maps and lists below each other.
+// fieldOf returns what lies in maps and lists below each other.
 func fieldOf(t *testing.T, v any, way ...any) any {
 	t.Helper()
 	for _, step := range way {

@@ -64,7 +64,7 @@ func (t *Tasks) at(offset int64) *infile.Lines {
 	return infile.NewLines(io.NewSectionReader(t.file, offset, math.MaxInt64-offset), mostLine)
 }
 
-// find is where the line of a task begins, by bisection, since lines are in the order of tasks.
+// find returns where the line of a task begins, by bisection, since lines are in the order of tasks.
 func (t *Tasks) find(task int) (int64, error) {
 	if task == 0 {
 		return 0, nil

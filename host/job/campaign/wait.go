@@ -22,15 +22,15 @@ type Waiting struct {
 	before map[string]bool
 }
 
-// GivenUp says that a shard failed for good.
+// GivenUp reports that a shard failed for good.
 type GivenUp struct{ line string }
 
 func (e *GivenUp) Error() string { return e.line }
 
-// Look says how far the campaign is now. The error is a *GivenUp if a shard has failed for good:
+// Look returns how far the campaign is now. The error is a *GivenUp if a shard has failed for good:
 // by what the same again would end in (finalStatuses), or by something else more than Retries
-// times; of its tasks one has no record, and nobody is at work at them. An attempt that was
-// stopped (status 4), or of whose end there is no word, has not failed.
+// times; of its tasks one has no record, and nobody is at work at them. An attempt that was stopped
+// (status 4), or of whose end there is no word, has not failed.
 func (w *Waiting) Look(ctx context.Context, now time.Time) (*Status, error) {
 	tries, done, err := w.tries(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *Waiting) Look(ctx context.Context, now time.Time) (*Status, error) {
 	return status, nil
 }
 
-// counts says whether an attempt failed, in what is waited for.
+// counts reports whether an attempt failed, in what is waited for.
 func (w *Waiting) counts(a *try) bool {
 	if a.failed == nil || a.failed.Status == statusInterrupted {
 		return false

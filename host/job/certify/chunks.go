@@ -80,7 +80,7 @@ func (r *ready) chunk(first, n int, number func(i int) int) ([]property.Task, er
 	return chunk, err
 }
 
-// atATime is how many tasks are made at a time: a few for each core, and fewer where inputs are many.
+// atATime is the number of tasks made at a time: a few for each core, and fewer where inputs are many.
 func (r *ready) atATime() int {
 	const ends, most = 4, 256 // of T and of what is inside
 	return max(runtime.GOMAXPROCS(0), min(most, chunkBytes/2/(8*ends*max(1, r.post.Inputs()))))

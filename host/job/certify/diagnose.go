@@ -67,7 +67,7 @@ type diagnosis struct {
 	halved, moments bool
 }
 
-// diagnose says why nothing is proved; ctx is that of the run, which took so long.
+// diagnose returns why nothing is proved; ctx is that of the run, which took so long.
 func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
 	note := found.note()
 	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1}
@@ -88,7 +88,7 @@ func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, too
 	return note
 }
 
-// words are what was found and what to do, in the order in which the causes exclude each other.
+// words returns what was found and what to do, in the order in which the causes exclude each other.
 func (d *diagnosis) words() (why, next string) {
 	d.draw()
 	networks := d.drawnWords()

@@ -21,7 +21,7 @@ type would struct {
 	next        string
 }
 
-// broad says what less of the spread would have certified, and at the point itself, if anything.
+// broad returns what less of the spread would have certified, and at the point itself, if anything.
 func (d *diagnosis) broad() (why, next string) {
 	if !d.r.post.Independent() || d.r.post.Random() == 0 {
 		return "", ""
@@ -45,7 +45,7 @@ func (d *diagnosis) broad() (why, next string) {
 	return "the spread: p_lower is at least " + strings.Join(all, "; "), next
 }
 
-// flags are those that have a method prove what it does here, without and with which words.
+// flags returns the flags that have a method prove what it does here, without and with which words.
 func (d *diagnosis) flags(by prove.Method, words ...string) string {
 	asked := d.r.cfg.Method
 	if asked != by && !(asked == prove.Auto && d.r.Require == "") { // auto proves as much then
@@ -72,7 +72,7 @@ func (d *diagnosis) pointWords() []string {
 	return []string{"boxes that are points"}
 }
 
-// byMoments is what exact moments prove at the point itself, where T is none and concentration LBP proves nothing.
+// byMoments returns what exact moments prove at the point itself, where T is none and concentration LBP proves nothing.
 func (d *diagnosis) byMoments() *would {
 	if d.isPoint && (d.r.cfg.Method == prove.Auto || d.r.cfg.Method == prove.Chernoff) {
 		return nil // it was asked

@@ -34,7 +34,7 @@ func (d *diagnosis) networks() string {
 	return "drawn networks"
 }
 
-// smallerWords say what T is to blame for.
+// smallerWords tells what T is to blame for.
 func (d *diagnosis) smallerWords() string {
 	if d.smaller == 1<<62 {
 		return fmt.Sprintf("at the point itself p_lower is at least %s, at a sixteenth of T still next to nothing", record.FormatDown(d.atZero, 4))
@@ -42,7 +42,7 @@ func (d *diagnosis) smallerWords() string {
 	return fmt.Sprintf("at the point itself p_lower is at least %s, with %s at least %s", record.FormatDown(d.atZero, 4), d.epsWords, record.FormatDown(d.pSmaller, 4))
 }
 
-// depth is what is left: nothing that was tried proves anything.
+// depth returns what is left: nothing that was tried proves anything.
 func (d *diagnosis) depth() string {
 	hidden := d.hidden()
 	switch {

@@ -17,9 +17,9 @@ const (
 	fewestLabels = 8
 )
 
-// doubtClasses says what is improbable about the classes of the chosen points: labels that
-// the networks do not give while other labels beside them fit, and, without labels, classes
-// of the mean weights of a set of networks that most of the networks contradict.
+// doubtClasses returns what is improbable about the classes of the chosen points: labels that the
+// networks do not give while other labels beside them fit, and, without labels, classes of the mean
+// weights of a set of networks that most of the networks contradict.
 func (p *Points) doubtClasses(post *posterior.Posterior, points *property.Points, index []int, norm *property.Norm) []Note {
 	if post.Outputs() < 2 {
 		return nil

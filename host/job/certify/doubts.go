@@ -8,10 +8,10 @@ import (
 	"psafe/host/read/property"
 )
 
-// Doubts says what is improbable about a posterior that was read: see audit.Doubts.
+// Doubts returns what is improbable about a posterior that was read: see audit.Doubts.
 func Doubts(post *posterior.Posterior) []Note { return doubtNotes(audit.Doubts(post)) }
 
-// told is what reading an ONNX file had to round or to leave out; notes of other formats are
+// told returns what reading an ONNX file had to round or to leave out; notes of other formats are
 // their writer's.
 func told(post *posterior.Posterior) []Note {
 	if post.Source.Format != "onnx" || post.Source.Note == "" {
@@ -69,9 +69,9 @@ func describe(points *property.Points, index []int) audit.Data {
 	return audit.Describe(some...)
 }
 
-// doubtPoints says what is improbable about the chosen points, and of a region around them
-// of radius eps, which may be clipped; eps is 0 if there is none. typed says that --mean and
-// --std say how large inputs are, so that nothing about it is improbable.
+// doubtPoints returns what is improbable about the chosen points, and of a region around them of
+// radius eps, which may be clipped; eps is 0 if there is none. typed says that --mean and --std say
+// how large inputs are, so that nothing about it is improbable.
 func doubtPoints(post *posterior.Posterior, points *property.Points, index []int, eps float64, clipped, typed bool) []Note {
 	d := describe(points, index)
 	var notes []Note

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// DeviceError says that the device asked for is absent, was refused or broke.
+// DeviceError reports that the device asked for is absent, was refused or broke.
 type DeviceError struct{ Err error }
 
 func (e *DeviceError) Error() string { return e.Err.Error() }
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// Contradiction says that two bounds of an input cannot both be true, though the CPU
-// fallback, or the only device, computed them. No record of the input was written.
+// Contradiction reports that two bounds of an input cannot both be true, though the CPU fallback,
+// or the only device, computed them. No record of the input was written.
 type Contradiction struct{ Err error }
 
 func (e *Contradiction) Error() string {
@@ -23,8 +23,8 @@ func (e *Contradiction) Error() string {
 }
 func (e *Contradiction) Unwrap() error { return e.Err }
 
-// Interrupted says that the context ended before the run did. It is a context.Canceled,
-// whatever cause a signal or a deadline gave the context.
+// Interrupted reports that the context ended before the run did. It is a context.Canceled, whatever
+// cause a signal or a deadline gave the context.
 type Interrupted struct {
 	// Words follow the word "interrupted": where finished records are, if there are any.
 	Words string
@@ -36,7 +36,7 @@ func (e *Interrupted) Unwrap() error { return context.Canceled }
 // errTotal is the cause of a context that ends with Job.TotalTimeLimit.
 var errTotal = errors.New("the time limit of the run is up")
 
-// OutOfTime says that Job.TotalTimeLimit ended the run.
+// OutOfTime reports that Job.TotalTimeLimit ended the run.
 type OutOfTime struct {
 	// Words are as those of Interrupted.
 	Words string

@@ -114,7 +114,7 @@ func deepDense() *posterior.Posterior {
 
 var errBroken = errors.New("device broken")
 
-// mishap is what happens at call number at of a device, and what may come of it.
+// mishap describes what happens at call number at of a device, and what may come of it.
 type mishap struct {
 	name string
 	// before is asked before each call; end ends the context of the run.
@@ -241,7 +241,7 @@ func (c *faultCase) out(at int) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%d-%d.jsonl", c.runs, at))
 }
 
-// text is what the file of a run has, which is removed.
+// text returns what the file of a run has, and removes it.
 func (c *faultCase) text(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -252,7 +252,7 @@ func (c *faultCase) text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// undisturbed is what the others are compared with.
+// undisturbed makes the run that the others are compared with.
 func (c *faultCase) undisturbed(t *testing.T) {
 	j := c.job()
 	j.Out.Path = c.out(0)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// foreign says what files with these endings usually are: others than psafe reads.
+// foreign tells what files with these endings usually are: others than psafe reads.
 var foreign = map[string]string{
 	".pt": "a PyTorch checkpoint", ".pth": "a PyTorch checkpoint", ".ckpt": "a checkpoint", ".h5": "a Keras or HDF5 file", ".hdf5": "an HDF5 file",
 	".keras": "a Keras model", ".pb": "a TensorFlow graph", ".tflite": "a TensorFlow Lite model", ".onnx": "an ONNX graph, which has no standard deviations",
@@ -23,7 +23,7 @@ func unfound(flag string, err error) error {
 	return err
 }
 
-// foreignFolder says of a folder that is no posterior what psafe took it for.
+// foreignFolder adds to the error about a folder that is no posterior what psafe took it for.
 func foreignFolder(path string, err error) error {
 	info, missing := os.Stat(path)
 	if missing != nil || !info.IsDir() || !errors.Is(err, fs.ErrNotExist) {

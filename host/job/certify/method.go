@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Method says how to certify. A setting that the method does not know is an error.
+// Method describes how to certify. A setting that the method does not know is an error.
 type Method struct {
 	// By is prove.Auto if it is not given, or prove.LBP if a setting for weight boxes is.
 	By *prove.Method
@@ -96,7 +96,7 @@ const (
 // costs are Costs without spaces, as records have them.
 func (m *Method) costs() string { return strings.Join(strings.Fields(m.Costs), "") }
 
-// rule is how the predictive decides between so many classes.
+// rule returns how the predictive decides between so many classes.
 func (m *Method) rule(classes int) (rule decide.Rule, err error) {
 	switch rule.Probit = m.Link == LinkProbit; {
 	case m.Link != "" && m.Link != LinkAverage && !rule.Probit:

@@ -17,7 +17,7 @@ import (
 // *Told, *Unproved, *Renamed or an audit.Doubt.
 type Note interface{ String() string }
 
-// GoingOn says that Done of Total records are in File from an earlier run.
+// GoingOn reports that Done of Total records are in File from an earlier run.
 type GoingOn struct {
 	File        string
 	Done, Total int
@@ -27,7 +27,7 @@ func (n *GoingOn) String() string {
 	return fmt.Sprintf("%s: going on after %d of %d records", n.File, n.Done, n.Total)
 }
 
-// Complete says that File has all Total records of this run.
+// Complete reports that File has all Total records of this run.
 type Complete struct {
 	File  string
 	Total int
@@ -37,16 +37,16 @@ func (n *Complete) String() string {
 	return fmt.Sprintf("%s: has all %d records already, nothing is computed", n.File, n.Total)
 }
 
-// Anew says why a result file is not this run's, so that Resume replaces it.
+// Anew reports why a result file is not this run's, so that Resume replaces it.
 type Anew struct{ Why error }
 
 func (n *Anew) String() string {
 	return "beginning anew and replacing what is not this run's: " + inLine(n.Why)
 }
 
-// OnlyDrawn says that auto gives the statistical interval alone, because the weights of the
-// posterior, which is What, depend on each other: Why no method bounds these, empty if nothing more is to be said of that.
-// Slow says that each network takes millions of products to draw.
+// OnlyDrawn reports that auto gives the statistical interval alone, because the weights of the posterior, which is
+// What, depend on each other: Why no method bounds these, empty if nothing more is to be said of that. Slow says that
+// each network takes millions of products to draw.
 type OnlyDrawn struct {
 	What, Why  string
 	Networks   int
@@ -66,8 +66,8 @@ func (n *OnlyDrawn) String() string {
 	return text
 }
 
-// Ceiling says what drawn boxes can hold at most, where that makes a run pointless:
-// Boxes of half-width Gamma hold at most 10^Log10Up of the mass of Weights weights.
+// Ceiling reports what drawn boxes can hold at most, where that makes a run pointless: Boxes of
+// half-width Gamma hold at most 10^Log10Up of the mass of Weights weights.
 type Ceiling struct {
 	Boxes, Weights int
 	Gamma          float64
@@ -83,14 +83,14 @@ func (n *Ceiling) String() string {
 		n.Boxes, n.Gamma, most, n.Weights)
 }
 
-// Dropped says why a device is not used any more.
+// Dropped reports why a device is not used any more.
 type Dropped struct{ Why *engine.Dropped }
 
 func (n *Dropped) String() string {
 	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
 }
 
-// Normalised says that the boxes of Property, a property file, are normalised as File, the
+// Normalised reports that the boxes of Property, a property file, are normalised as File, the
 // posterior's, says: many such files are written in the units of the network instead.
 type Normalised struct{ File, Property string }
 
@@ -98,20 +98,20 @@ func (n *Normalised) String() string {
 	return fmt.Sprintf("%s: says the mean and std of its inputs, so the network takes (x - mean) / std, and the boxes of %s are those of x", n.File, n.Property)
 }
 
-// Told is what was rounded or left out as File, the posterior's, was read.
+// Told reports what was rounded or left out as File, the posterior's, was read.
 type Told struct{ File, Text string }
 
 func (n *Told) String() string { return n.File + ": " + n.Text }
 
-// Reordered says that images are taken with their channels first or last, as File says.
+// Reordered reports that images are taken with their channels first or last, as File says.
 type Reordered struct{ File, Channels string }
 
 func (n *Reordered) String() string {
 	return fmt.Sprintf("%s: says that it takes images with their channels %s: the data are reordered, as by --channels %s", n.File, n.Channels, n.Channels)
 }
 
-// Renamed says which words were given as they were called before, in File, a campaign file, or on
-// a command line. Its zero value is ready.
+// Renamed reports which words were given as they were called before, in File, a campaign file, or
+// on a command line. Its zero value is ready.
 type Renamed struct {
 	File  string
 	Words []Word
@@ -139,7 +139,7 @@ func (n *Renamed) String() string {
 	return text
 }
 
-// noteCeiling tells what drawn boxes can hold, before anything is propagated.
+// noteCeiling notes what drawn boxes can hold, before anything is propagated.
 func (r *ready) noteCeiling(p bound.Precision) {
 	if r.cfg.Boxes != prove.Drawn || r.Note == nil {
 		return

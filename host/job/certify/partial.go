@@ -15,7 +15,7 @@ type partialFile struct {
 	*outfile.Growing
 }
 
-// takenOver is what another run may have done to FILE.partial.
+// takenOver is the text for what another run may have done to FILE.partial.
 const takenOver = "taken over by another run with --resume or --overwrite"
 
 // openPartial makes FILE.partial with the lines of earlier runs.

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// peakEvery is how often the system is asked: what it says takes as long as a record.
+// peakEvery is the time between two questions to the system: what it says takes as long as a record.
 const peakEvery = 20 * time.Millisecond
 
-// peak is what it said last.
+// peak holds what it said last.
 var peak struct {
 	sync.Mutex
 	asked time.Time

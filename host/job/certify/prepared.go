@@ -43,7 +43,7 @@ func (j *Job) Prepare() (*Prepared, error) {
 	return &Prepared{r}, nil
 }
 
-// Piped says whether the job reads a pipe, so that it can be read only once.
+// Piped reports whether the job reads a pipe, so that it can be read only once.
 func (j *Job) Piped() bool {
 	points := &j.Tasks.Points
 	names := []string{j.Tasks.File, points.Inputs, points.Mean, points.Std, points.Label}
@@ -69,10 +69,10 @@ func (p *Prepared) WorkApprox() (float64, error) {
 	return prove.WorkApprox(p.r.post, cfg) * float64(p.Len()) * float64(len(first.T)), err
 }
 
-// Len is how many tasks the job has.
+// Len returns how many tasks the job has.
 func (p *Prepared) Len() int { return p.r.tasks.n }
 
-// Known is what the record of task k, from 0, says whatever comes out.
+// Known returns what the record of task k, from 0, says whatever comes out.
 func (p *Prepared) Known(k int) (*record.Record, error) {
 	t, err := p.r.tasks.at(k)
 	if err != nil {
@@ -126,8 +126,8 @@ func (p *Prepared) Files() ([]InputFile, error) {
 	return files, nil
 }
 
-// Notes are what is to be known of the files before anything is proved, which Certify tells too, to
-// Job.Note.
+// Notes returns what is to be known of the files before anything is proved, which Certify tells
+// too, to Job.Note.
 func (p *Prepared) Notes() []Note { return p.r.notes() }
 
 // Certify certifies tasks, whose numbers ascend, and calls emit once for each, in their order,

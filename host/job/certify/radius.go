@@ -15,10 +15,10 @@ import (
 	"psafe/host/record"
 )
 
-// mostRadii is how many multiples of a step there may be.
+// mostRadii is the greatest number of multiples of a step.
 const mostRadii = 1 << 20
 
-// defaultSteps is how many steps go into Most where no step is given.
+// defaultSteps is the number of steps in Most where no step is given.
 const defaultSteps = 256
 
 // grid is radii by their numbers.
@@ -76,7 +76,7 @@ func (g *grid) text(k int) string {
 	return strings.TrimSuffix(strings.TrimRight(r.FloatString(g.digits), "0"), ".")
 }
 
-// search is how a run looks for radii: both ends of each point are tasks, one behind the other.
+// search describes how a run looks for radii: both ends of each point are tasks, one behind the other.
 type search struct {
 	*grid
 	// ends are those that are looked for: without upper bounds nothing is refuted.
@@ -99,8 +99,8 @@ func (s *search) region(k int) (radius, error) {
 	return r, err
 }
 
-// ends is what is known of a point, by the numbers of radii: nothing was certified from no on, and
-// nothing refuted up to yes.
+// ends holds what is known of a point, by the numbers of radii: nothing was certified from no on,
+// and nothing refuted up to yes.
 type ends struct {
 	*search
 	certified, no int
@@ -185,7 +185,7 @@ func (j *Job) searches() error {
 	return nil
 }
 
-// asked is what the record of task k says whatever comes out. Which radius an end is comes out.
+// asked returns what the record of task k says whatever comes out. Which radius an end is comes out.
 func (r *ready) asked(k int, t *property.Task) *record.Record {
 	rec := r.known(t)
 	if s := r.tasks.search; s != nil {

@@ -45,7 +45,7 @@ import (
 // PartialSuffix is added to the name of a file of results that is not complete.
 const PartialSuffix = outfile.PartialSuffix
 
-// earlier is what earlier runs have finished of this one.
+// earlier holds what earlier runs have finished of this one.
 type earlier struct {
 	// file has it: done records, in the first bytes of the file, whose digest is sum.
 	file  string
@@ -185,7 +185,7 @@ func (r *ready) scan(ctx context.Context, file string) (old *earlier, whole bool
 	return old, whole, err
 }
 
-// unreadable is why a file cannot be read.
+// unreadable holds why a file cannot be read.
 type unreadable struct{ error }
 
 func (u *unreadable) Unwrap() error { return u.error }
@@ -243,7 +243,7 @@ func (old *earlier) copy(w io.Writer) error {
 	})
 }
 
-// left is how many lines are in FILE.partial.
+// left returns how many lines are in FILE.partial.
 func (r *ready) left() (lines int) {
 	if r.Out.Path == "" {
 		return 0
@@ -257,7 +257,7 @@ func (r *ready) left() (lines int) {
 	return lines
 }
 
-// errChanged says that a file is not any more what was read before.
+// errChanged reports that a file is not any more what was read before.
 var errChanged = errors.New("another run has changed it in the meantime: begin with --resume again")
 
 // read calls f with what there was in the file.
@@ -273,7 +273,7 @@ func (old *earlier) read(f func(io.Reader) error) error {
 	return nil
 }
 
-// known is what a task's record says whatever comes out.
+// known returns what a task's record says whatever comes out.
 func (r *ready) known(t *property.Task) *record.Record {
 	points, list := &r.Tasks.Points, r.tasks
 	rec := &record.Record{

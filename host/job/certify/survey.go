@@ -12,7 +12,7 @@ import (
 	"psafe/host/record"
 )
 
-// boxing is what a task of a property file asks of drawn boxes; 0 leaves it to the flags.
+// boxing holds what a task of a property file asks of drawn boxes; 0 leaves it to the flags.
 type boxing struct {
 	samples int
 	gamma   float64

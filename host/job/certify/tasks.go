@@ -9,8 +9,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// Tasks say what is to be certified: a property file, or points of a data file with a
-// region around each, or both where the properties are relative to points.
+// Tasks describe what is to be certified: a property file, or points of a data file with a region
+// around each, or both where the properties are relative to points.
 type Tasks struct {
 	// File is a property file. If it has its own input boxes, only Mean and Std of Points may be
 	// set. Joined makes one task of those with the same safe set
@@ -154,7 +154,7 @@ func checked(at func(int) (property.Task, error), source string, post *posterior
 	}
 }
 
-// fits says which input box of a task is beyond the range of a precision.
+// fits returns which input box of a task is beyond the range of a precision.
 func (l *taskList) fits(t *property.Task, p bound.Precision) error {
 	for _, b := range t.T {
 		for j := range b.Lo {
@@ -198,7 +198,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	return list, nil
 }
 
-// round says that T is a ball.
+// round reports whether T is a ball.
 func (p *Points) round() bool { return p.Norm != "" && p.Norm != "inf" }
 
 // normWord is the word of Norm in records: none for the box.
@@ -209,7 +209,7 @@ func (p *Points) normWord() string {
 	return ""
 }
 
-// given says whether a flag is.
+// given tells whether a flag is given.
 type given struct {
 	flag string
 	is   bool

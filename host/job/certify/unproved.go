@@ -11,8 +11,8 @@ import (
 // shown is below which p_lower is printed as 0.0000.
 const shown = 1e-4
 
-// Unproved says why of Inputs of the Of inputs next to nothing is proved, though nothing shows that
-// they are unsafe, and the one thing to do next.
+// Unproved reports why of Inputs of the Of inputs next to nothing is proved, though nothing shows
+// that they are unsafe, and the one thing to do next.
 type Unproved struct {
 	Inputs, Of int
 	// Zero of them have a p_lower of 0; of the others log10_p_lower is finite.
@@ -61,7 +61,7 @@ func (u *unproved) add(r *record.Record) {
 	}
 }
 
-// note is what can be said without looking.
+// note returns what can be said without looking.
 func (u *unproved) note() *Unproved {
 	r := u.first
 	at := fmt.Sprintf("index %d", r.Index)

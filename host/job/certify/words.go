@@ -72,7 +72,7 @@ func (m *Method) numbers() list {
 	return l
 }
 
-// stopsAt says that the method goes on with an input only until Require, which was given, decides.
+// stopsAt reports whether the method goes on with an input only until Require, which was given, decides.
 func (j *Job) stopsAt(by prove.Method) bool { return by == prove.Auto && j.Require != "" }
 
 // numberWords are the method that was chosen and the settings given that decide numbers

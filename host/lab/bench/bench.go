@@ -13,7 +13,7 @@ import (
 	"psafe/host/job/certify"
 )
 
-// Settings is what psafe bench does.
+// Settings describe what psafe bench does.
 type Settings struct {
 	// Fallback is the device of comparison; it is measured first, and alone if Devices is empty.
 	Fallback bound.Device
@@ -36,7 +36,7 @@ type Device interface {
 	MeasureFMA() (float64, error)
 }
 
-// Measured is what was measured on a device.
+// Measured holds what was measured on a device.
 type Measured struct {
 	Device    string
 	Precision bound.Precision
@@ -47,7 +47,7 @@ type Measured struct {
 	Beside []Row
 }
 
-// Limits are what a device can do at best, in GB/s and GFLOP/s.
+// Limits hold what a device can do at best, in GB/s and GFLOP/s.
 type Limits struct{ CopyGB, FMAGF float64 }
 
 // Row is one workload on one device.
@@ -62,7 +62,7 @@ type Row struct {
 	Operations []Operation
 }
 
-// Operation is what one kernel did in all runs of a workload.
+// Operation holds what one kernel did in all runs of a workload.
 type Operation struct {
 	Name     string
 	Launches int

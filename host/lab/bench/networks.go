@@ -187,7 +187,7 @@ func (b *boxed) release() {
 	b.model.Release()
 }
 
-// chunk is how many sampled boxes suit the device.
+// chunk returns how many sampled boxes suit the device.
 func (b *boxed) chunk(d bound.Device) int {
 	perBox, perItem := b.model.Footprint(b.job.Propagation, b.rows)
 	if s, ok := d.(interface{ PreferredBatchBytes() int64 }); ok {

@@ -16,10 +16,10 @@ import (
 	"psafe/host/read/property"
 )
 
-// MostTasks is how many tasks are compared; others are left out.
+// MostTasks is the greatest number of tasks compared; others are left out.
 const MostTasks = 16
 
-// Settings is what psafe crosscheck does.
+// Settings describe what psafe crosscheck does.
 type Settings struct {
 	// Posterior has independent normal weights, or is one of which concentration LBP alone is asked.
 	Posterior *posterior.Posterior
@@ -43,7 +43,7 @@ type Pair struct {
 	Close func()
 }
 
-// methods are those that bound: prove.IBP and prove.LBP on weight boxes, and concentration LBP.
+// methods are the methods that bound: prove.IBP and prove.LBP on weight boxes, and concentration LBP.
 var methods = []prove.Method{prove.IBP, prove.LBP, prove.CLBP}
 
 // ParseMethod reads one of the methods that can be compared.
@@ -56,12 +56,12 @@ func ParseMethod(word string) (prove.Method, error) {
 	return 0, fmt.Errorf("%q is none of ibp, lbp, clbp", word)
 }
 
-// Fits says in one line why a posterior cannot be compared by a method; nil if it can.
+// Fits returns in one line why a posterior cannot be compared by a method; nil if it can.
 func Fits(post *posterior.Posterior, m prove.Method) error {
 	return (&prove.Config{Method: m}).Fits(post)
 }
 
-// Equal says that two devices wrote the same bits.
+// Equal reports that two devices wrote the same bits.
 type Equal struct {
 	Method    prove.Method
 	Precision bound.Precision
@@ -72,9 +72,9 @@ type Equal struct {
 	Operations int
 }
 
-// Difference is what a crosscheck looks for: two devices of which one wrote other bits (it
-// wraps a *lockstep.Difference), or bounds of both precisions that contradict each other. It is
-// one line that names the place and the values in hexadecimal.
+// Difference describes what a crosscheck looks for: two devices of which one wrote other bits (it
+// wraps a *lockstep.Difference), or bounds of both precisions that contradict each other. It is one
+// line that names the place and the values in hexadecimal.
 type Difference struct{ Err error }
 
 func (e *Difference) Error() string { return e.Err.Error() }

@@ -89,7 +89,7 @@ func newTrial(post *posterior.Posterior, by func(device int, p bound.Precision) 
 	return c
 }
 
-// closed says whether everything was given back.
+// closed checks that everything was given back.
 func (c *trial) closed(t *testing.T) {
 	t.Helper()
 	if c.open != 0 || c.live != 0 {

@@ -8,7 +8,7 @@ import (
 	"psafe/host/prove"
 )
 
-// Overlap says that the bounds of both precisions do not contradict each other.
+// Overlap reports that the bounds of both precisions do not contradict each other.
 type Overlap struct {
 	Method prove.Method
 	// Inside of Total bounds of float32 contain those of float64.
@@ -45,7 +45,7 @@ func overlap(narrow, wide []bounds) (Overlap, error) {
 	return o, nil
 }
 
-// upper says whether the values are upper bounds.
+// upper reports whether the values are upper bounds.
 func (b *bounds) upper() bool {
 	return !strings.HasSuffix(b.what, ".lo") && !strings.HasPrefix(b.what, "margin")
 }

@@ -23,7 +23,7 @@ type Device struct {
 	First *Difference
 }
 
-// Difference says where two devices first disagree.
+// Difference holds where two devices first disagree.
 type Difference struct {
 	// Operation is the name of the operation, Array that of its output.
 	Operation, Array string

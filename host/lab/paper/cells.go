@@ -121,7 +121,7 @@ func each(records []record.Placed) *float64 {
 	return &mean
 }
 
-// bounds is what all records of one input and property say together.
+// bounds hold what all records of one input and property say together.
 type bounds struct {
 	lower, upper   float64
 	fromLo, fromHi *record.Placed
@@ -225,7 +225,7 @@ func (all Results) checkAll() error {
 	return nil
 }
 
-// ceilingCell is what drawn boxes can hold at most, a power of ten, rounded up.
+// ceilingCell shows what drawn boxes can hold at most, a power of ten, rounded up.
 func ceilingCell(r *record.Record) cell {
 	c := r.Log10Ceiling
 	if c == nil {

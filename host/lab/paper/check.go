@@ -22,7 +22,7 @@ var released = map[string][]string{
 	"scale": {"mnist/t10k-images-idx3-ubyte.gz"},
 }
 
-// releasedFiles says what the folder of released data has to hold for experiments.
+// releasedFiles returns what the folder of released data has to hold for experiments.
 func releasedFiles(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -32,7 +32,7 @@ func releasedFiles(names []string) []string {
 	return slices.Compact(list)
 }
 
-// checkData says which file of the released data is missing in a folder.
+// checkData returns which file of the released data is missing in a folder.
 func checkData(folder string, names []string) error {
 	for _, name := range names {
 		for _, file := range released[name] {

@@ -35,7 +35,7 @@ type Event struct {
 	Since, Took time.Duration
 }
 
-// Summary is what was made.
+// Summary describes what was made.
 type Summary struct {
 	// Page is the path of paper.md.
 	Page          string
@@ -137,8 +137,8 @@ func (c *Config) CheckOut() error {
 	return nil
 }
 
-// purpose is what the output folder is for, noted in its file "experiment": two
-// different experiments must not end in one page.
+// purpose returns what the output folder is for, noted in its file "experiment": two different
+// experiments must not end in one page.
 func (c *Config) purpose() string {
 	scale, activations := "", []string{}
 	if s := c.Posterior.Options.Scale; s != posterior.ScaleUnknown {

@@ -19,7 +19,7 @@ import (
 // risk that hundreds of intervals hold all at once.
 const Confidence = 0.999999999
 
-// Config says what to reproduce, and from what.
+// Config describes what to reproduce, and from what.
 type Config struct {
 	// Names are the experiments, of the list Names; What is the word that asked for them.
 	Names []string

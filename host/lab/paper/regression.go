@@ -222,7 +222,7 @@ type bandJob struct {
 	band   plot.Band
 }
 
-// bandNetworks is how many networks are drawn for the band of the figure.
+// bandNetworks is the number of networks drawn for the band of the figure.
 const bandNetworks = 400
 
 // band prepares the figure: boxes [x - eps, x + eps] side by side over the axis, and

@@ -49,7 +49,7 @@ func (c *Config) tellRegression(e *Experiment, nets []net, posts []*posterior.Po
 	return s, nil
 }
 
-// methodColumns are those of tables by methods.
+// methodColumns are the columns of tables by methods.
 var methodColumns = []column{col("method"), lowerColumn, col("p_upper"), statColumn, secondsColumn("time")}
 
 // row is a row of such a table: a method's p_lower beside what is known from above.

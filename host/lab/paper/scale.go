@@ -25,7 +25,7 @@ type scaleJob struct {
 	many    int
 }
 
-// scaleMethods are those that one image is certified by.
+// scaleMethods are the methods that one image is certified by.
 var scaleMethods = []prove.Method{prove.IBP, prove.LBP, prove.CLBP, prove.Statistical}
 
 const (

@@ -11,7 +11,7 @@ import (
 	"psafe/host/tell/plot"
 )
 
-// Section is what is told of an experiment: paragraphs, tables and figures in order.
+// Section holds what is told of an experiment: paragraphs, tables and figures in order.
 type Section struct {
 	Title  string
 	blocks []block

@@ -18,7 +18,7 @@ type slice struct {
 	grid                *plot.Grid
 }
 
-// sliceReach is how far the slice goes: the paper's regions are within.
+// sliceReach is the reach of the slice: the paper's regions are within.
 const sliceReach = 0.5
 
 // newSlices adds a slice for every property that says that an advisory is never given.

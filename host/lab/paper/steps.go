@@ -130,7 +130,7 @@ func (r *recorder) drawApprox(post *posterior.Posterior, s *plot.Steps) error {
 	return nil
 }
 
-// holds says whether a weight vector is in the weight box.
+// holds reports whether a weight vector is in the weight box.
 func (r *recorder) holds(w [][]float64) bool {
 	for a, list := range w {
 		for i, v := range list {

@@ -10,7 +10,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// printed is what the paper's table 1 says of a property.
+// printed holds what the paper's table 1 says of a property.
 type printed struct{ ibp, lbp, secondsIBP, secondsLBP float64 }
 
 // table1 is the paper's, by the names of vcas_properties.json.

@@ -62,13 +62,13 @@ const (
 	vcasPropertiesSHA256 = "d35d7832691b330caa8a6fec9a3cc7f8189121d1d7c4096cd2a2c2171b20c951"
 )
 
-// printed says whether the runs are about what the paper's table is about.
+// printed reports whether the runs are about what the paper's table is about.
 func (j *vcasJob) printed(r Results) bool {
 	p := r["vcas-clbp"][0]
 	return p.PosteriorSHA256 == vcasPosteriorSHA256 && p.InputsSHA256 == vcasPropertiesSHA256 && p.PosteriorScale == "sd"
 }
 
-// properties says what is asked.
+// properties returns what is asked.
 func (j *vcasJob) properties() *Table {
 	t := &Table{Name: "vcas-properties", Columns: []column{col("property"), col("S: for all x in T", "S"), col("T"), col("gamma"), col("boxes around samples for each of T", "samples_per_box")}}
 	for _, p := range j.list {
@@ -176,7 +176,7 @@ func (j *vcasJob) verdict(all []*bounds) string {
 	return b.String()
 }
 
-// evidence says where an upper limit comes from; a printed value may be above both.
+// evidence tells where an upper limit comes from; a printed value may be above both.
 func evidence(b *bounds, s *record.Statistical, value float64) string {
 	if s == nil {
 		return ", certified"

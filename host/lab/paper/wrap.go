@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// pageWidth is how long the lines of paper.md are at most, but for tables, commands, and
-// words that are longer.
+// pageWidth is the greatest length of the lines of paper.md, but for tables, commands, and words
+// that are longer.
 const pageWidth = 100
 
 // wrap breaks the lines of a Markdown text that are too long. A line that begins with "- "
@@ -49,8 +49,8 @@ func wrapLine(line string) []string {
 	return lines
 }
 
-// isMark says whether a line that began with this word would be something else than the
-// text goes on: a list, a heading, a quotation, a line below a heading.
+// isMark reports whether a line that began with this word would be something else than the text
+// goes on: a list, a heading, a quotation, a line below a heading.
 func isMark(w string) bool {
 	digits := strings.TrimLeft(w, "0123456789")
 	return w == "" || w == "-" || w == "+" || w == "*" || strings.Trim(w, "#") == "" || strings.HasPrefix(w, ">") || strings.HasPrefix(w, "|") ||

@@ -33,7 +33,7 @@ type batch struct {
 	square, turned []float64
 }
 
-// layerPass is what one layer knows of a minibatch.
+// layerPass holds what one layer knows of a minibatch.
 type layerPass struct {
 	// z are the inputs of the layer, noise its standard normal draws, pre its
 	// pre-activations mean + sd * noise and sd their standard deviations.

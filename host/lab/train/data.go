@@ -8,7 +8,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// Task says what a network is trained to do, and thereby its likelihood.
+// Task names what a network is trained to do, and thereby its likelihood.
 type Task int
 
 const (

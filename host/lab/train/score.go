@@ -6,7 +6,7 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// Score is how well the mean network of a posterior does on data.
+// Score describes how well the mean network of a posterior does on data.
 type Score struct {
 	// Loss is the mean negative log-likelihood per example.
 	Loss float64

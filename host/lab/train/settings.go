@@ -22,7 +22,7 @@ const CubicData = "cubic"
 // N(mu, Sigma) with a variance everywhere else, so 5 is read as the variance here too.
 var CubicNoise = math.Sqrt(5)
 
-// Settings is what psafe train does: data and how to train on them. Errors name the settings
+// Settings describe what psafe train does: data and how to train on them. Errors name the settings
 // by their flags.
 type Settings struct {
 	Config

@@ -35,8 +35,7 @@ const (
 	streamTrain = 0x747261696e
 )
 
-// Config says how to train. Every number must be set; Check says what is
-// allowed.
+// Config describes how to train. Every number must be set; Check says what is allowed.
 type Config struct {
 	// Hidden are the widths of the hidden layers, first layer first.
 	Hidden []int
@@ -80,7 +79,7 @@ const maxWeights = 10_000_000
 // overflows.
 const maxCount = 1 << 30
 
-// FieldError is what is wrong with one field of a Config.
+// FieldError reports what is wrong with one field of a Config.
 type FieldError struct {
 	// Field is the field's name; Problem says what is wrong and what to give.
 	Field, Problem string
@@ -89,8 +88,8 @@ type FieldError struct {
 // Error returns the field and the problem.
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// Check says what is wrong with the configuration for data of the given shape,
-// nil if nothing is. Any error is a *FieldError.
+// Check returns what is wrong with the configuration for data of the given shape, nil if nothing
+// is. Any error is a *FieldError.
 func (c *Config) Check(inputs, outputs int) error {
 	bad := func(field, format string, args ...any) error {
 		return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}

@@ -36,7 +36,7 @@ const (
 	maxWork, maxTried = 1 << 29, 1 << 31
 )
 
-// Comparison says how the network compares with the reference logits.
+// Comparison describes how the network compares with the reference logits.
 type Comparison struct {
 	// References is how many the file has, Compared how many were evaluated: all, unless
 	// that would take long.
@@ -52,8 +52,8 @@ type Comparison struct {
 	Spreads int
 }
 
-// Mismatch says that a file's references contradict its other numbers. Fits is what would
-// fit instead, empty if nothing that was tried does.
+// Mismatch reports that a file's references contradict its other numbers. Fits is what would fit
+// instead, empty if nothing that was tried does.
 type Mismatch struct {
 	What, Fits string
 }

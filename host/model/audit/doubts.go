@@ -23,7 +23,7 @@ const (
 	hugeRatio = 100
 )
 
-// Doubts says what is improbable about p, which Compare did not refuse.
+// Doubts returns what is improbable about p, which Compare did not refuse.
 func Doubts(p *posterior.Posterior) []Doubt {
 	list := orientation(p)
 	if len(list) == 0 { // else other references are asked for already
@@ -140,7 +140,7 @@ func spreads(p *posterior.Posterior) []Doubt {
 	return nil
 }
 
-// compared says whether the file has the means of all standard deviations that are not 0.
+// compared reports whether the file has the means of all standard deviations that are not 0.
 func compared(p *posterior.Posterior) bool {
 	if p.Reference == nil || p.Reference.Spread == nil {
 		return false
@@ -186,12 +186,11 @@ func Describe(points ...[]float64) Data {
 	return d
 }
 
-// manyInputs is how many inputs a network of images has at least.
+// manyInputs is the least number of inputs of a network of images.
 const manyInputs = 49
 
-// DoubtInputs says what is improbable about inputs for p: pixels 0..255 for a network that
-// takes them divided by 255, and a range that has nothing to do with that of the reference
-// inputs.
+// DoubtInputs returns what is improbable about inputs for p: pixels 0..255 for a network that takes
+// them divided by 255, and a range that has nothing to do with that of the reference inputs.
 func DoubtInputs(p *posterior.Posterior, d Data) []Doubt {
 	if d.Lo > d.Hi {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 // What may have happened to inputs between the raw data and the first layer.
 
-// mostInputs is how many inputs a network of images has at most, here.
+// mostInputs is the greatest number of inputs of a network of images, here.
 const mostInputs = 1 << 18
 
 // known are means and standard deviations of well-known data, as scripts have them.
@@ -84,7 +84,7 @@ func brief(list []float64) string {
 	return fmt.Sprint(list)
 }
 
-// channels says where channel c of n lies: entry j is of channel j/block%n, for each block
+// channels returns where channel c of n lies: entry j is of channel j/block%n, for each block
 // returned. One channel is everywhere.
 func channels(p *posterior.Posterior, n int) []int {
 	in := p.Inputs()
@@ -149,7 +149,7 @@ func flattenings(p *posterior.Posterior) []change {
 	return list
 }
 
-// shapes are what the file says that inputs are, or else what images they could be.
+// shapes returns what the file says that inputs are, or else what images they could be.
 func shapes(p *posterior.Posterior) [][]int {
 	if p.Inputs() > mostInputs {
 		return nil
@@ -189,8 +189,8 @@ func orders(n int) [][]int {
 	return list
 }
 
-// order says from which entry of an array of that shape each entry comes when its axes are
-// taken in another order, as numpy.transpose does.
+// order returns from which entry of an array of that shape each entry comes when its axes are taken
+// in another order, as numpy.transpose does.
 func order(shape, axes []int) []int {
 	strides := make([]int, len(shape))
 	size := 1

@@ -38,7 +38,7 @@ type search struct {
 	left int
 }
 
-// tries is how many references decide about a change; those of all are asked only once.
+// tries is the number of references that decide about a change; those of all are asked only once.
 const tries = 32
 
 // run names the change that fits best, as float32; of several that fit as well, two. Unless
@@ -275,7 +275,7 @@ func biases(p *posterior.Posterior) []change {
 	return list
 }
 
-// finishes are what may have been done to logits.
+// finishes returns what may have been done to logits.
 func finishes(p *posterior.Posterior) []change {
 	each := func(f func(float64) float64) func(y, dy []float64) (z, dz []float64) {
 		return func(y, dy []float64) (z, dz []float64) {

@@ -24,7 +24,7 @@ var readings = []reading{
 	{`the root of a standard deviation: write its square and scale "sd"`, func(s float64) float64 { return s * s }},
 }
 
-// near says whether means of many numbers agree, as far as float32 sums of them do.
+// near reports whether means of many numbers agree, as far as float32 sums of them do.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-3*math.Abs(want)+1e-30 }
 
 // compareSpread compares the means of the standard deviations with reference.spread.
@@ -55,8 +55,8 @@ func compareSpread(p *posterior.Posterior, c *Comparison) error {
 	return m
 }
 
-// GuessScale says what stored spreads look like, given the mean of the standard deviations
-// of each list; NaN where nobody knows. It is empty if no reading fits all of them.
+// GuessScale returns what stored spreads look like, given the mean of the standard deviations of
+// each list; NaN where nobody knows. It is empty if no reading fits all of them.
 func GuessScale(stored [][]float64, want []float64) string {
 	for _, r := range readings {
 		fits, any := true, false

@@ -84,8 +84,8 @@ func Words() string {
 // identity.
 func (f *facts) slopeFits(s float64) bool { return s > 0 && (s < 1 || s == 1 && f.kinked == no) }
 
-// Check says what is wrong with the activation: a kind that is not in the table, or a
-// slope where there is none, or one that is not in (0, 1).
+// Check returns what is wrong with the activation: a kind that is not in the table, or a slope
+// where there is none, or one that is not in (0, 1).
 func (a Activation) Check() error {
 	switch {
 	case a.Kind < 0 || int(a.Kind) >= Kinds:

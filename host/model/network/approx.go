@@ -114,7 +114,7 @@ func (p *Pass) gather(k int, x []float64) {
 	}
 }
 
-// Logits are those of the last Forward.
+// Logits returns the logits of the last Forward.
 func (p *Pass) Logits() []float64 { return p.Z[len(p.net)] }
 
 // Back returns the gradient of sum_i c_i y_i with respect to the input of the last

@@ -196,7 +196,7 @@ func (c Conv) addGradient(dw, db, z, dzeta []float64) {
 	})
 }
 
-// Gain says that the map multiplies each channel by one weight, as a batch norm in inference does.
+// Gain reports whether the map multiplies each channel by one weight, as a batch norm in inference does.
 func (c Conv) Gain() bool {
 	unit := Window{Size: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
 	return c.Window == unit && c.Groups == c.In.Channels && c.Filters == c.In.Channels

@@ -42,7 +42,7 @@ func Describe(m Map) string {
 
 func (w *Window) padded() bool { return w.Before != [2]int{} || w.After != [2]int{} }
 
-// moved says how a window moves, where that is not one by one without padding.
+// moved describes how a window moves, where that is not one by one without padding.
 func moved(what string, in, out Image, w *Window) string {
 	by := func(p [2]int) string {
 		if p[0] == p[1] {

@@ -51,7 +51,7 @@ func (f *AffineForms) joined(n Network, k int, out []AffineForms) AffineForms {
 	return AffineForms{f.lo, f.hi, Join(n, k, f.offset, offsets), Join(n, k, f.slope, slopes)}
 }
 
-// through is what a layer makes of the numbers.
+// through returns what a layer makes of the numbers.
 func (f *AffineForms) through(l Layer, weight, bias []float64) (next AffineForms, ok bool) {
 	next = AffineForms{lo: f.lo, hi: f.hi}
 	below, kinked := l.Activation.Kinked()

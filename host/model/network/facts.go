@@ -194,14 +194,14 @@ func (a Activation) facts() *facts {
 	return &table[a.Kind]
 }
 
-// NonNeg says that the activation's values are never negative.
+// NonNeg reports whether the activation's values are never negative.
 func (a Activation) NonNeg() bool { return a.facts().nonNeg == yes }
 
-// DeadBelow says that the activation is 0 for every t <= 0.
+// DeadBelow reports whether the activation is 0 for every t <= 0.
 func (a Activation) DeadBelow() bool { return a.facts().deadBelow == yes }
 
-// Kinked says that the activation is below t for t < 0 and t for t >= 0, with a number
-// 0 <= below <= 1: convex, and positively homogeneous.
+// Kinked reports whether the activation is below t for t < 0 and t for t >= 0, with a number 0 <=
+// below <= 1: convex, and positively homogeneous.
 func (a Activation) Kinked() (below float64, kinked bool) {
 	f := a.facts()
 	return f.below(a), f.kinked == yes

@@ -128,7 +128,7 @@ func (d Dense) Check() error {
 	return nil
 }
 
-// Dropped says which inputs of a map dropout drops together, as units: each input of a dense layer by
+// Dropped returns which inputs of a map dropout drops together, as units: each input of a dense layer by
 // itself, and channels of a map with one weight for each channel (Conv.Gain), whatever their positions.
 // Of other maps, where a weight meets several inputs, ok is false: dropping one is no choice of weights.
 func Dropped(m Map) (units int, unit func(j int) int, ok bool) {

@@ -2,10 +2,9 @@ package network
 
 import "fmt"
 
-// Map is what a layer does to its inputs before its activation. Its input is one list of
-// numbers: the outputs of the layers that feed it, one after the other (Layer.Sources). All
-// lists are flat; those of images are channels last, number (y W + x) C + c, whatever the
-// order in files.
+// Map describes what a layer does to its inputs before its activation. Its input is one list of
+// numbers: the outputs of the layers that feed it, one after the other (Layer.Sources). All lists
+// are flat; those of images are channels last, number (y W + x) C + c, whatever the order in files.
 //
 // There are three kinds: Linear maps, which have weights; Fixed ones, which are linear and
 // have none; and MaxPool. What can only serve some asks for the type and refuses the others.
@@ -45,7 +44,7 @@ type Lowered struct {
 	CoefficientLo, CoefficientHi []float64
 }
 
-// Dense says that the map is one matrix that every input meets, of parameters in its order.
+// Dense reports whether the map is one matrix that every input meets, of parameters in its order.
 func (l *Lowered) Dense() bool { return l.Tap == nil && l.Weight == nil && l.CoefficientLo == nil }
 
 // Input is the input under tap k at position p, -1 if there is none.
@@ -81,13 +80,13 @@ func (s Image) check() error {
 	return nil
 }
 
-// Window is how a kernel or a pool moves over an image, in rows and in columns. Stride and
+// Window describes how a kernel or a pool moves over an image, in rows and in columns. Stride and
 // dilation are at least 1; padding is before and after, and may be 0.
 type Window struct {
 	Size, Stride, Dilation, Before, After [2]int
 }
 
-// span is how far the window reaches in one direction.
+// span returns how far the window reaches in one direction.
 func (w *Window) span(d int) int { return (w.Size[d]-1)*w.Dilation[d] + 1 }
 
 // positions is the number of places in one direction of n numbers.
@@ -95,7 +94,7 @@ func (w *Window) positions(d, n int) int {
 	return (n+w.Before[d]+w.After[d]-w.span(d))/w.Stride[d] + 1
 }
 
-// at is where tap t of place p lies in one direction of n numbers, -1 in the padding.
+// at returns where tap t of place p lies in one direction of n numbers, -1 in the padding.
 func (w *Window) at(d, p, t, n int) int {
 	i := p*w.Stride[d] + t*w.Dilation[d] - w.Before[d]
 	if i < 0 || i >= n {

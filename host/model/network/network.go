@@ -72,7 +72,7 @@ func Join[E any](n Network, k int, input []E, out [][]E) []E {
 	return list
 }
 
-// Chain says that every layer is dense and fed by the one before alone, the first by the
+// Chain reports whether every layer is dense and fed by the one before alone, the first by the
 // input: what code for dense layers only asks for.
 func (n Network) Chain() bool {
 	for k := range n {
@@ -104,10 +104,10 @@ func (n Network) width(s int) int {
 	return n[s].Outputs()
 }
 
-// Check says what makes n unusable: no layers, a map that is none or whose shape is not
-// possible, an activation that is not in the table, shapes that do not chain, layers that are
-// fed by later ones, twice by one or whose outputs nothing uses, a max pool that is not fed by
-// exactly one layer without an activation, or a last layer that is not dense or has one.
+// Check returns what makes n unusable: no layers, a map that is none or whose shape is not
+// possible, an activation that is not in the table, shapes that do not chain, layers that are fed
+// by later ones, twice by one or whose outputs nothing uses, a max pool that is not fed by exactly
+// one layer without an activation, or a last layer that is not dense or has one.
 func (n Network) Check() error {
 	if len(n) == 0 {
 		return fmt.Errorf("posterior has no layers")
@@ -143,7 +143,7 @@ func (n Network) Check() error {
 	return n.checkUsed()
 }
 
-// checkSources says what is wrong with what feeds layer k.
+// checkSources returns what is wrong with what feeds layer k.
 func (n Network) checkSources(k int) error {
 	feed := n.Feed(k)
 	if k == 0 && !slices.Equal(feed, []int{-1}) {
@@ -168,7 +168,7 @@ func (n Network) checkSources(k int) error {
 	return nil
 }
 
-// checkPool says what is wrong with what feeds layer k if it is a max pool.
+// checkPool returns what is wrong with what feeds layer k if it is a max pool.
 func (n Network) checkPool(k int) error {
 	if _, pool := n[k].Map.(MaxPool); !pool {
 		return nil
@@ -183,7 +183,7 @@ func (n Network) checkPool(k int) error {
 	return nil
 }
 
-// checkUsed says which layer but the last feeds none.
+// checkUsed returns which layer but the last feeds none.
 func (n Network) checkUsed() error {
 	used := make([]bool, len(n))
 	for k := range n {

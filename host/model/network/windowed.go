@@ -2,7 +2,7 @@ package network
 
 import "slices"
 
-// Places says where windows of an image lie, one for each of many starts: row i of the window of
+// Places hold where windows of an image lie, one for each of many starts: row i of the window of
 // start (y, x) is row Step[0] y + First[0] + i of the image, for i in [0, Size[0]), and columns
 // likewise. Some may lie outside of the image.
 type Places struct{ Step, First, Size [2]int }
@@ -50,8 +50,8 @@ type Layout struct {
 	ChannelsFirst bool
 }
 
-// Layouts are those of the outputs of each layer and, as the last entry, of the network's input. One
-// without channels is not known to be an image.
+// Layouts returns the layouts of the outputs of each layer and, as the last entry, of the network's
+// input. One without channels is not known to be an image.
 func (n Network) Layouts() []Layout {
 	layouts := make([]Layout, len(n)+1)
 	for k := range n {

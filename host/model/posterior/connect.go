@@ -35,8 +35,8 @@ func (p *Posterior) describeDropout() string {
 	return connect
 }
 
-// connects says that layers k to k+2 are a dense layer of DropConnect: each input is repeated for each output, times a
-// weight that may be dropped, and what belongs to an output is added up.
+// connects reports whether layers k to k+2 are a dense layer of DropConnect: each input is repeated for each output,
+// times a weight that may be dropped, and what belongs to an output is added up.
 func (p *Posterior) connects(k int) bool {
 	if k < 0 || k+2 >= len(p.Layers) {
 		return false
@@ -58,7 +58,7 @@ func (p *Posterior) connects(k int) bool {
 		sum.Window.Size == [2]int{1, repeat.In} && !sum.ChannelsFirst && !slices.ContainsFunc(p.Layers[k+2].Weight.Mean, func(w float64) bool { return w != 1 })
 }
 
-// only says that layer k gives out what feeds it, as it is.
+// only reports whether layer k gives out what feeds it, as it is.
 func (p *Posterior) only(k int) bool {
 	l := &p.Layers[k]
 	dense, ok := l.Map.(network.Dense)

@@ -34,9 +34,9 @@ func (p *Posterior) validateDropout() error {
 	return nil
 }
 
-// Masked is where dropout begins: what feeds layer first is certain, and all layers from it on are fed by
-// each other, or by the one layer that feeds first. Of a posterior of another kind, or of which nothing is
-// dropped, the error is one line that says so.
+// Masked returns where dropout begins: what feeds layer first is certain, and all layers from it on are
+// fed by each other, or by the one layer that feeds first. Of a posterior of another kind, or of which
+// nothing is dropped, the error is one line that says so.
 func (p *Posterior) Masked() (first int, err error) {
 	if p.Kind != KindDropout {
 		return 0, fmt.Errorf("this posterior is %s, not dropout", p.Describe())
@@ -51,7 +51,7 @@ func (p *Posterior) Masked() (first int, err error) {
 	return first, nil
 }
 
-// cut says whether the layers from first on take nothing of those below but what feeds first.
+// cut reports whether the layers from first on take nothing of those below but what feeds first.
 func (p *Posterior) cut(first int) bool {
 	net := p.Network()
 	below := net.Feed(first)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Input is what a file says of the inputs that its network was trained on. The zero value says nothing.
+// Input holds what a file says of the inputs that its network was trained on. The zero value says nothing.
 type Input struct {
 	// Shape is the shape of one input before it was flattened in C order.
 	Shape []int
@@ -29,9 +29,9 @@ func (in *Input) NormaliseApprox(x []float64) []float64 {
 	return z
 }
 
-// Validate says what does not fit a network of so many inputs: a shape of another size, a
-// mean or a standard deviation that is neither one number nor one for each input, or is not
-// finite, or a standard deviation that is not above 0.
+// Validate returns what does not fit a network of so many inputs: a shape of another size, a mean
+// or a standard deviation that is neither one number nor one for each input, or is not finite, or a
+// standard deviation that is not above 0.
 func (in *Input) Validate(inputs int) error {
 	size := 1
 	for _, d := range in.Shape {

@@ -31,8 +31,8 @@ func (p *Posterior) JointRank() int {
 	return 0
 }
 
-// mostJoint is how many numbers a factor of the covariance of all weights may have of which rows are
-// bounded, those of 4,096 weights.
+// mostJoint is the greatest number of numbers in a factor of the covariance of all weights of which
+// rows are bounded, those of 4,096 weights.
 const mostJoint = 1 << 24
 
 // requireJointRows is RequireRows of KindJoint.

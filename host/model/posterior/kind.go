@@ -63,7 +63,7 @@ func ParseKind(word string) (Kind, error) {
 	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout, correlated, joint", word)
 }
 
-// HasSpread says whether posteriors of the kind have stored spreads, and so a Scale.
+// HasSpread reports whether posteriors of the kind have stored spreads, and so a Scale.
 func (k Kind) HasSpread() bool { return k == KindGaussian || k == KindSWAG }
 
 // Samples returns the networks of a posterior of KindSamples, nil for other kinds.
@@ -112,10 +112,9 @@ func (p *Posterior) Describe() string {
 	return p.Kind.String()
 }
 
-// Independent says that the weights are independent normal numbers (KindGaussian).
-// Whatever reads the standard deviations of Layer.Weight and Layer.Bias asks first:
-// boxes of independent intervals, their measures and their searches mean nothing for
-// other kinds.
+// Independent reports whether the weights are independent normal numbers (KindGaussian). Whatever
+// reads the standard deviations of Layer.Weight and Layer.Bias asks first: boxes of independent
+// intervals, their measures and their searches mean nothing for other kinds.
 func (p *Posterior) Independent() bool { return p.Kind == KindGaussian }
 
 // RequireIndependent is nil for a posterior that is Independent. For others it is one
@@ -202,8 +201,8 @@ func (p *Posterior) size(a int) int {
 	return l.Biases()
 }
 
-// finite says which of list is NaN or infinite, "" if none is. In a stack of
-// arrays of length n, it says in which.
+// finite returns which of list is NaN or infinite, "" if none is. In a stack of arrays of length n,
+// it says in which.
 func finite(list []float64, n int) string {
 	for i, v := range list {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

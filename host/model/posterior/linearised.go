@@ -37,7 +37,7 @@ func (p *Posterior) Linearised() (*Posterior, error) {
 	return &q, q.Validate()
 }
 
-// About is what a posterior of KindLinearised is the linearisation of, nil for other kinds.
+// About returns what a posterior of KindLinearised is the linearisation of, nil for other kinds.
 func (p *Posterior) About() *Posterior { return p.linearised }
 
 // RequireNetworks is nil for a posterior of networks. It is an error, in one line, of KindLinearised, whose

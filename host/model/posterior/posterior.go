@@ -75,7 +75,7 @@ type Source struct {
 	Given *Given
 }
 
-// Given says where standard deviations came from that no posterior file had.
+// Given names where standard deviations came from that no posterior file had.
 type Given struct {
 	// Words say what they are, as format.Options.SpreadWords.
 	Words string
@@ -126,7 +126,7 @@ func (p *Posterior) Weights() int {
 	return n
 }
 
-// Network is what the posterior's networks compute.
+// Network returns what the posterior's networks compute.
 func (p *Posterior) Network() network.Network {
 	net := make(network.Network, len(p.Layers))
 	for k, l := range p.Layers {
@@ -151,10 +151,10 @@ func (p *Posterior) LogitsApprox(x []float64) []float64 {
 	return p.Network().OutputsApprox(p.Mean(), x)
 }
 
-// Validate says what makes p unusable: no layers, shapes that do not chain,
-// lengths that do not match, a number that is not finite, a negative standard
-// deviation, a count below 1, a dropout rate outside [0, 1), data of another kind,
-// an activation on the last layer, or an Input or a Reference of another shape.
+// Validate returns what makes p unusable: no layers, shapes that do not chain, lengths that do not
+// match, a number that is not finite, a negative standard deviation, a count below 1, a dropout
+// rate outside [0, 1), data of another kind, an activation on the last layer, or an Input or a
+// Reference of another shape.
 func (p *Posterior) Validate() error {
 	if err := p.Network().Check(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (g *Params) validate(what string, n int) error {
 	return nil
 }
 
-// mend says what to do about a spread that is none.
+// mend returns what to do about a spread that is none.
 func mend(stored float64) string {
 	switch {
 	case math.IsNaN(stored) || math.IsInf(stored, 0):

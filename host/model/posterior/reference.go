@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// MaxReferences is how many reference inputs a file may have.
+// MaxReferences is the greatest number of reference inputs of a file.
 const MaxReferences = 1024
 
-// Reference is what the framework itself said of the posterior that it wrote, for whoever
-// reads the file to compare with (package audit). It says nothing about the posterior that
-// its other numbers do not say.
+// Reference holds what the framework itself said of the posterior that it wrote, for whoever reads
+// the file to compare with (package audit). It says nothing about the posterior that its other
+// numbers do not say.
 type Reference struct {
 	// Inputs are N inputs, one after the other, as raw data: before Input.Mean and Input.Std.
 	Inputs []float64
@@ -31,7 +31,7 @@ func (p *Posterior) ReferenceNetwork() [][]float64 {
 	return p.Mean()
 }
 
-// References is how many reference inputs p has, 0 if none.
+// References returns how many reference inputs p has, 0 if none.
 func (p *Posterior) References() int {
 	if p.Reference == nil {
 		return 0

@@ -128,7 +128,7 @@ func (s *Samples) validateDraws() error {
 	return nil
 }
 
-// stacked says whether a list of so many numbers is n for each of count.
+// stacked reports whether a list of so many numbers is n for each of count.
 func stacked(numbers, n, count int) bool {
 	return n == 0 && numbers == 0 || n > 0 && numbers%n == 0 && numbers/n == count
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Scale says how a stored spread parameter s gives the standard deviation. Scales are equal
-// if their words are.
+// Scale names how a stored spread parameter s gives the standard deviation. Scales are equal if
+// their words are.
 type Scale struct {
 	rule scaleRule
 	// eps is the EPS of softplus:EPS as it was written, and epsLo <= EPS <= epsHi, equal or
@@ -113,7 +113,7 @@ func softplusPlus(eps string) (Scale, error) {
 	return s, nil
 }
 
-// ScaleOf is what the spread of g, which is one of p.Params(), holds.
+// ScaleOf returns what the spread of g, which is one of p.Params(), holds.
 func (p *Posterior) ScaleOf(g *Params) Scale {
 	if g.Scale != ScaleUnknown {
 		return g.Scale
@@ -121,8 +121,8 @@ func (p *Posterior) ScaleOf(g *Params) Scale {
 	return p.Scale
 }
 
-// ScaleList says for records and reports what the spreads of all arrays are: the word of
-// p.Scale and, after commas, the others that single arrays have, in the order of Params.
+// ScaleList returns for records and reports what the spreads of all arrays are: the word of p.Scale
+// and, after commas, the others that single arrays have, in the order of Params.
 func (p *Posterior) ScaleList() string {
 	if p.linearised != nil {
 		return p.linearised.ScaleList()

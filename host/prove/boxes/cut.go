@@ -15,9 +15,9 @@ import (
 // others.
 const hopelessPenalty = 1000
 
-// hopelessApprox says whether, to first order in the weights, the property is
-// broken at some x of T for all weights of the piece: cutting it would gain
-// nothing. Like all of the search it can be wrong without harm.
+// hopelessApprox reports whether, to first order in the weights, the property is broken at some x
+// of T for all weights of the piece: cutting it would gain nothing. Like all of the search it can
+// be wrong without harm.
 func hopelessApprox(post *posterior.Posterior, t *property.Task, box *bound.Explicit) bool {
 	for _, b := range t.T {
 		for _, x := range [][]float64{b.Lo, b.Hi, b.CentreApprox()} {
@@ -38,8 +38,8 @@ func mostSensitive(post *posterior.Posterior, t *property.Task, box *bound.Expli
 	return s.array, s.weight
 }
 
-// sensitivity is what the weights of a piece do to the least margin at one x, to
-// first order: |dm/dw| times the width of its interval.
+// sensitivity holds what the weights of a piece do to the least margin at one x, to first order:
+// |dm/dw| times the width of its interval.
 type sensitivity struct {
 	margin, total, most float64
 	array, weight       int

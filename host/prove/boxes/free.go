@@ -58,8 +58,8 @@ func freed(post *posterior.Posterior, p *engine.Probe) bound.Explicit {
 	return box
 }
 
-// sign says of a number whether it is 0, and whether it is never negative, on the box and
-// all of T.
+// sign tells of a number whether it is 0, and whether it is never negative, on the box and all of
+// T.
 type sign struct{ zero, nonNeg bool }
 
 // through takes a pre-activation through an activation; dead neurons are 0 behind it.
@@ -68,7 +68,7 @@ func (s sign) through(a network.Activation, dead bool) sign {
 	return sign{zero: dead || kinked && s.zero, nonNeg: a.NonNeg() || kinked && s.nonNeg}
 }
 
-// unweightedSigns are those of sums with coefficients that are not negative, and of maxima:
+// unweightedSigns returns the signs of sums with coefficients that are not negative, and of maxima:
 // a maximum is not negative if one of the numbers is not.
 func unweightedSigns(m network.Map, z []sign) []sign {
 	_, pool := m.(network.MaxPool)

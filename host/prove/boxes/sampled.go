@@ -12,8 +12,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostDrawn is how many drawn boxes are drawn and propagated at once at
-// most, on devices that do not say what suits them.
+// mostDrawn is the greatest number of drawn boxes that are drawn and propagated at once, on devices
+// that do not say what suits them.
 const mostDrawn = 512
 
 // Draws are boxes of one half-width around posterior samples (Algorithm 1 of the paper), drawn and
@@ -42,7 +42,7 @@ func (a *Aim) rows() []property.Row {
 	return a.Task.S.Rows
 }
 
-// Found is what the boxes of one task gave.
+// Found holds what the boxes of one task gave.
 type Found struct {
 	safe   []int // numbers of the safe boxes
 	margin float64
@@ -89,7 +89,7 @@ func (d *Draws) Verify(ctx context.Context, aims []Aim) ([]Found, error) {
 // nearest is the half-width as a number of the devices' format.
 func (d *Draws) nearest() float64 { return d.Engines[0].Device.Precision().Nearest(d.Gamma) }
 
-// spec says how n boxes are drawn, from number first on.
+// spec describes how n boxes are drawn, from number first on.
 func (d *Draws) spec(first, n int) bound.BoxSpec {
 	spec := bound.BoxSpec{Sampled: true, Seed: d.Seed, First: uint64(first)}
 	for range d.Engines[0].Normal.Layers {
@@ -108,8 +108,8 @@ func (f *Found) add(first int, margins []float64) {
 	}
 }
 
-// sampleChunk is how many boxes to draw at a time: as many as the device likes
-// best, if it says so, and fit.
+// sampleChunk returns how many boxes to draw at a time: as many as the device likes best, if it
+// says so, and fit.
 func sampleChunk(e *engine.Engine, method bound.Propagation, aims []Aim) int {
 	rows, regions := 0, 0
 	for _, a := range aims {

@@ -13,8 +13,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostMeasured is how many safe boxes are kept for a union at most. Leaving boxes out only
-// lowers a lower bound.
+// mostMeasured is the greatest number of safe boxes kept for a union. Leaving boxes out only lowers
+// a lower bound.
 const mostMeasured = 256
 
 // chosen is some of the safe boxes, by number, and what is proved of their union.
@@ -24,8 +24,8 @@ type chosen struct {
 	rule  string
 }
 
-// Result is what found proves of an aim: of the task itself, and with its mixture, nil if no more boxes
-// are safe with it.
+// Result returns what found proves of an aim: of the task itself, and with its mixture, nil if no more
+// boxes are safe with it.
 func (d *Draws) Result(ctx context.Context, a Aim, f Found) (own, mixed *claim.Result, err error) {
 	own, err = d.measured(ctx, a.Task, f)
 	if err == nil && f.mixed != nil && len(f.mixed.safe) > len(f.safe) {
@@ -112,7 +112,7 @@ func checkpoints(most int) func(yield func(int) bool) {
 	}
 }
 
-// mostKept is how many boxes are measured at a time: their end-points are held in float64
+// mostKept is the greatest number of boxes measured at a time: their end-points are held in float64
 // on the host, half a gigabyte at most.
 func (d *Draws) mostKept() int {
 	return min(mostMeasured, max(16, (512<<20)/(16*len(d.Engines[0].Flat.Mean))))

@@ -6,8 +6,8 @@ import (
 
 // The search, in ordinary arithmetic. No bound rests on anything here.
 
-// tilt is what the law of a neuron with the density e^(-al z + b z^2/2) is about: the logarithm of the
-// moment, the means of z and of z^2, and the derivatives by mean and variance.
+// tilt holds what the law of a neuron with the density e^(-al z + b z^2/2) is about: the logarithm of
+// the moment, the means of z and of z^2, and the derivatives by mean and variance.
 type tilt struct{ log, first, second, byMean, byVar float64 }
 
 // tiltApprox is about one neuron with ReLU.
@@ -55,8 +55,8 @@ func hazardApprox(x float64) float64 {
 	return x + 1/(x+2/(x+3/(x+4/(x+5/x))))
 }
 
-// outline is what the search makes of an exponent: about the logarithm of its moment, the planes, and the means
-// of the outputs z of its layer, and of z^2, under it.
+// outline holds what the search makes of an exponent: about the logarithm of its moment, the planes, and the
+// means of the outputs z of its layer, and of z^2, under it.
 type outline struct {
 	log           float64
 	planes        [][]slopes
@@ -183,7 +183,7 @@ type sketch struct {
 	log         [gridMeans][gridVars]float64
 }
 
-// newSketches are those of a layer; nil where Lam of a neuron is infinite.
+// newSketches returns the sketches of a layer; nil where Lam of a neuron is infinite.
 func (l *layer) newSketches(rects []rect, al, b []float64) []*sketch {
 	sketches := make([]*sketch, len(rects))
 	for o, r := range rects {

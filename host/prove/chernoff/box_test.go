@@ -14,7 +14,8 @@ import (
 	"psafe/internal/testscale"
 )
 
-// staysIn says that a network keeps the class at the corners and in the middle of a box, and at a few points between.
+// staysIn reports whether a network keeps the class at the corners and in the middle of a box, and at a few points
+// between.
 func staysIn(r *rand.Rand, net network.Network, weights [][]float64, task *property.Task) bool {
 	box := task.T[0]
 	x := make([]float64, len(box.Lo))
@@ -307,7 +308,7 @@ func checkDifference(t *testing.T, r *rand.Rand, i int, post *posterior.Posterio
 	}
 }
 
-// sidesHold says that the first layer is where it was said to be.
+// sidesHold reports whether the first layer is where it was said to be.
 func (b *region) sidesHold(at []float64) bool {
 	for i, side := range b.sides {
 		if side == 0 && at[i] > -b.reach[0][i] || side == 1 && at[i] < b.reach[0][i] {
@@ -317,7 +318,7 @@ func (b *region) sidesHold(at []float64) bool {
 	return true
 }
 
-// lossApprox is what a neuron with a coefficient loses at worst.
+// lossApprox returns what a neuron with a coefficient loses at worst.
 func lossApprox(a, t, radius, share float64) float64 {
 	most := 0.0
 	for _, d := range []float64{-radius, radius, min(max(-t, -radius), radius)} {
@@ -345,7 +346,7 @@ func hiddenOf(post *posterior.Posterior, weights [][]float64, x []float64) (all 
 	return all
 }
 
-// noiseOf is what a row's coefficients over the last hidden layer deviate by.
+// noiseOf returns what a row's coefficients over the last hidden layer deviate by.
 func noiseOf(post *posterior.Posterior, weights [][]float64, row *property.Row) []float64 {
 	k := len(post.Layers) - 1
 	l := &post.Layers[k]
@@ -370,7 +371,7 @@ func TestDifferencesCount(t *testing.T) {
 	t.Error("nothing is found")
 }
 
-// countsDifference says that there was something to look at.
+// countsDifference reports whether there was something to look at.
 func countsDifference(t *testing.T, r *rand.Rand) bool {
 	post, task := pointCase(r, 0.01, 2, 8, 8, 2)
 	c := newChain(post)

@@ -11,7 +11,7 @@ import (
 // layers of independent weights add up as squares do, where the sums of their magnitudes are many times as
 // large (docs/theory.md, section 7.6).
 
-// joint is what is known of the products of both layers on one event.
+// joint holds what is known of the products of both layers on one event.
 type joint struct {
 	// sides are 0 of the first layer's neurons that are surely off in the box, 1 of those that are on, and 1/2 of
 	// the others.
@@ -132,8 +132,8 @@ func (b *region) through(k int, coefficients []float64, shares []uint8, loss *ar
 	return through
 }
 
-// difference is what input k adds to the difference of a row, of radius r: of the linear part with its deviation sd, and
-// of the noise of layers above.
+// difference adds what input k adds to the difference of a row, of radius r: of the linear part with its deviation sd,
+// and of the noise of layers above.
 func (s *spread) difference(loss, variance *arith.Sum, k int, r, size, sd, noise, lipschitz float64) {
 	mean := arith.SumUp(measure.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, noise))
 	if by := r * mean; by > s.most {

@@ -29,7 +29,7 @@ func (p *point) lawsApprox() (laws []law) {
 // sharpened are how much more than in proportion to the probability that a neuron is active its share is.
 var sharpened = []float64{0, 1, 64}
 
-// shares are those of the neurons of a layer.
+// shares returns the shares of the neurons of a layer.
 func (l *law) shares(sharp float64) []uint8 {
 	list := make([]uint8, len(l.mean))
 	for j, m := range l.mean {

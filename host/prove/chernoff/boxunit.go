@@ -15,8 +15,8 @@ type unit struct {
 	convex bool
 }
 
-// steps is how finely shares are told: share k of a difference is k/steps, which is exact, as products with
-// radii are, which are float32.
+// steps is the number of steps in which shares are told: share k of a difference is k/steps, which is
+// exact, as products with radii are, which are float32.
 const steps = 128
 
 // share is the part of a difference of pre-activations that goes through a neuron; what its output differs
@@ -26,7 +26,7 @@ func share(k uint8) float64 { return float64(k) / steps }
 // leastBend keeps products of what bends by noise normal numbers.
 const leastBend = 0x1p-600
 
-// kink is where the loss of a neuron with a negative coefficient bends, (2 share - 1) radius.
+// kink returns where the loss of a neuron with a negative coefficient bends, (2 share - 1) radius.
 func kink(k uint8, radius float64) float64 { return (2*share(k) - 1) * radius }
 
 // lastUnit is a neuron of the last hidden layer, whose coefficient in the row is a and whose noise there has the

@@ -20,7 +20,7 @@ const (
 	mostPlanes = 1 << 16
 )
 
-// Fits says in one line why this method is none for a posterior; nil if it is one.
+// Fits returns in one line why this method is none for a posterior; nil if it is one.
 func Fits(p *posterior.Posterior) error {
 	if err := p.RequireIndependent(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func Fits(p *posterior.Posterior) error {
 	return nil
 }
 
-// isReLU says that an activation is max(t, 0).
+// isReLU reports whether an activation is max(t, 0).
 func isReLU(a network.Activation) bool {
 	_, kinked := a.Kinked()
 	return kinked && a.DeadBelow()
@@ -86,12 +86,12 @@ func newChain(p *posterior.Posterior) *chain {
 	return c
 }
 
-// relu says that all hidden layers have ReLU.
+// relu reports whether all hidden layers have ReLU.
 func (c *chain) relu() bool {
 	return !slices.ContainsFunc(c.hidden, func(l *layer) bool { return !l.relu })
 }
 
-// squares are those of non-negative numbers, rounded outward.
+// squares returns the squares of non-negative numbers, rounded outward.
 func squares(lo, hi []float64) (down, up []float64) {
 	for i := range lo {
 		s := arith.Of(lo[i], hi[i]).Square()
@@ -161,8 +161,8 @@ func most(row *property.Row, n int, of func(o int) float64) float64 {
 	return s.Hi()
 }
 
-// wide is how many standard deviations no weight is from its mean in a draw that is not wide: a
-// single weight is with probability 2 Q(wide), which is below every float64.
+// wide is the number of standard deviations that no weight is from its mean in a draw that is not
+// wide: a single weight is with probability 2 Q(wide), which is below every float64.
 const wide = 38.6
 
 // reach is above which the magnitude of a weight is in no draw but wide ones.

@@ -33,7 +33,7 @@ func pointCase(r *rand.Rand, radius float64, sizes ...int) (*posterior.Posterior
 	return post, property.Task{Label: label, T: []property.Box{box}, Inner: []property.Box{box}, S: property.ArgmaxIs(label, len(y))}
 }
 
-// drawn is how many of n drawn networks give each class at a point.
+// drawn returns how many of n drawn networks give each class at a point.
 func drawn(post *posterior.Posterior, x []float64, n int) (counts []int) {
 	counts = make([]int, post.Outputs())
 	net, weights := post.Network(), post.NewWeights()

@@ -13,8 +13,8 @@ import (
 	"psafe/internal/testscale"
 )
 
-// safeAt is how many of n networks are in S at a point, drawn layer by layer: given the layer below, neurons are
-// independent and normal. That is what makes 10^5 draws cheap; TestAgainstDraws draws weights.
+// safeAt returns how many of n networks are in S at a point, drawn layer by layer: given the layer below,
+// neurons are independent and normal. That is what makes 10^5 draws cheap; TestAgainstDraws draws weights.
 func safeAt(r *rand.Rand, post *posterior.Posterior, x []float64, s *property.Safe, n int) (safe int) {
 	layers := newChain(post)
 	for range n {

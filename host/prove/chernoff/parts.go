@@ -37,7 +37,7 @@ func (of *part) heightUp(h float64) float64 {
 	return arith.Inf
 }
 
-// rowOfParts says how a row was bounded, from the moments of the outputs of hidden layer k.
+// rowOfParts returns how a row was bounded, from the moments of the outputs of hidden layer k.
 func rowOfParts(h float64, parts []part, k int) claim.ChernoffRow {
 	row := claim.ChernoffRow{Rate: h}
 	for _, of := range parts {

@@ -54,7 +54,7 @@ func (p *point) rowApprox(g *guess) {
 	}
 }
 
-// trial is what a row's moment is with another multiple of the variance of its own noise.
+// trial holds what a row's moment is with another multiple of the variance of its own noise.
 type trial struct {
 	square, log float64
 	planes      [][]slopes

@@ -7,17 +7,17 @@ import (
 	"psafe/host/prove/measure"
 )
 
-// rect is where the mean and the variance of a neuron's pre-activation lie, given the layers below.
+// rect holds where the mean and the variance of a neuron's pre-activation lie, given the layers below.
 type rect struct{ meanLo, meanHi, varLo, varHi float64 }
 
-// slopes are those of a plane over the mean and the variance of a neuron.
+// slopes hold the slopes of a plane over the mean and the variance of a neuron.
 type slopes struct{ mean, variance float64 }
 
-// mostValues is how many values of (51) a plane may take to be proved.
+// mostValues is the greatest number of values of (51) that prove a plane.
 const mostValues = 1 << 15
 
-// corner is what is known of a point of a cell, from above: the height of a surface above the plane, and that of each of
-// its pieces, were it everywhere; and the plane, negated.
+// corner holds what is known of a point of a cell, from above: the height of a surface above the plane, and that of
+// each of its pieces, were it everywhere; and the plane, negated.
 type corner struct {
 	high, down float64
 	open       [4]float64

@@ -9,8 +9,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// point is what is known at a point of a box, of all layers: rects[k] of the neurons of hidden layer k,
-// in the first one surely, up to rounding, and above it on the events that statements fails to hold with.
+// point holds what is known at a point of a box, of all layers: rects[k] of the neurons of hidden layer k, in the
+// first one surely, up to rounding, and above it on the events that statements fails to hold with.
 type point struct {
 	*chain
 	rects [][]rect
@@ -178,8 +178,8 @@ func (p *point) tailUp(row *head, h float64, of *part) float64 {
 // fine is how near the planes of rows are proved.
 const fine = 0.01
 
-// pieceTol is how far pieces may be above a function somewhere, in all neurons of a layer together, where planes are
-// proved to tol: on average they are by a third of that, or less.
+// pieceTol returns how far pieces may be above a function somewhere, in all neurons of a layer together, where
+// planes are proved to tol: on average they are by a third of that, or less.
 func pieceTol(tol float64) float64 { return min(3*tol, 0.15) }
 
 // lossUp bounds how far the row falls below what it is at the point, anywhere in the box.

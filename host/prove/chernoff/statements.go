@@ -91,7 +91,7 @@ func times(h float64, al []arith.Interval, b []float64) (hAl []arith.Interval, h
 	return hAl, hB
 }
 
-// rowOf says how a moment of the outputs of hidden layer k was bounded.
+// rowOf returns how a moment of the outputs of hidden layer k was bounded.
 func rowOf(h float64, planes [][]slopes, k int) claim.ChernoffRow {
 	row := claim.ChernoffRow{Rate: h}
 	for l := 1; l <= k; l++ {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// ChernoffProof is how the rows of S were bounded by exact moments at a point of a box (docs/theory.md, section 7):
-// one entry for each row of S. Statements are what it rests on of hidden layers above the second: for each
+// ChernoffProof holds how the rows of S were bounded by exact moments at a point of a box (docs/theory.md, section
+// 7): one entry for each row of S. Statements are what it rests on of hidden layers above the second: for each
 // layer and neuron the upper and the lower bound of its mean, and those of its variance.
 type ChernoffProof struct {
 	Rows       []ChernoffRow `json:"rows"`

@@ -6,8 +6,8 @@ import (
 	"psafe/host/prove/measure"
 )
 
-// Contradiction says which two numbers of a task's result cannot both be true. As an error
-// of Run it means that the spare device, or the only one, contradicts itself.
+// Contradiction reports which two numbers of a task's result cannot both be true. As an error of
+// Run it means that the spare device, or the only one, contradicts itself.
 type Contradiction struct {
 	// Index and Name are those of the task.
 	Index int

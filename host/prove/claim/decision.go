@@ -8,9 +8,9 @@ import (
 	"psafe/host/read/property"
 )
 
-// Decision is what is proved of the class that the posterior predictive decides for,
-// argmax_k pi_k(x) with pi_k(x) = E_w softmax_k(f^w(x)), on all of T (docs/decisions.md). c is the
-// class of the task (property.Task.Label).
+// Decision holds what is proved of the class that the posterior predictive decides for, argmax_k
+// pi_k(x) with pi_k(x) = E_w softmax_k(f^w(x)), on all of T (docs/decisions.md). c is the class of
+// the task (property.Task.Label).
 type Decision struct {
 	// Lower <= pi_c(x), RivalUpper >= pi_k(x) and Gap <= pi_c(x) - pi_k(x) for all x of T and every
 	// other class k. Gap is from -1 on.
@@ -27,7 +27,7 @@ type Decision struct {
 	Proof DecisionProof
 }
 
-// DecisionProof says how a decision was shown: on the cells of T, each with its tau, as Proof.Cells and
+// DecisionProof holds how a decision was shown: on the cells of T, each with its tau, as Proof.Cells and
 // Proof.Tau have them (of a finite set of networks no tau). The witness, its tau and its class are those
 // of RivalGap.
 type DecisionProof struct {
@@ -64,8 +64,8 @@ const (
 	DecisionUnknown = "unknown"
 )
 
-// Verdict is what the bounds decide: safe if class c is the only argmax on all of T, unsafe if it
-// is none somewhere; or if the action is the cheapest on all of T, and if it is not somewhere.
+// Verdict returns what the bounds decide: safe if class c is the only argmax on all of T, unsafe if
+// it is none somewhere; or if the action is the cheapest on all of T, and if it is not somewhere.
 func (d *Decision) Verdict() string {
 	switch {
 	case d.Gap > 0:

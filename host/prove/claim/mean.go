@@ -7,8 +7,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// Mean is what is proved of the mean E f_i(x) of each output i over the posterior, for all x of T
-// (docs/theory.md, section 9.8).
+// Mean holds what is proved of the mean E f_i(x) of each output i over the posterior, for all x of
+// T (docs/theory.md, section 9.8).
 type Mean struct {
 	// Lower[i] <= E f_i(x) <= Upper[i].
 	Lower, Upper []float64
@@ -21,7 +21,7 @@ type Mean struct {
 	Proof   MeanProof
 }
 
-// MeanProof says on which cells of T means were bounded, and where one is not in S.
+// MeanProof holds on which cells of T means were bounded, and where one is not in S.
 type MeanProof struct {
 	Cells   []int    `json:"cells,omitempty"`
 	Witness *Witness `json:"witness,omitempty"`
@@ -34,7 +34,7 @@ const (
 	MeanUnknown = "unknown"
 )
 
-// Verdict is what the bounds decide for an output box: safe if it holds all that the means may be.
+// Verdict returns what the bounds decide for an output box: safe if it holds all that the means may be.
 func (m *Mean) Verdict(s *property.Safe) string {
 	switch {
 	case HoldsOn(s, m.Lower, m.Upper):
@@ -57,7 +57,7 @@ func (m *Mean) WithNoise(noise property.Decimal) {
 	}
 }
 
-// HoldsOn says that S holds for all outputs between these bounds.
+// HoldsOn reports whether S holds for all outputs between these bounds.
 func HoldsOn(s *property.Safe, lo, hi []float64) bool {
 	rows := make([]float64, len(s.Rows))
 	for r := range rows {
@@ -66,7 +66,7 @@ func HoldsOn(s *property.Safe, lo, hi []float64) bool {
 	return s.Holds(rows)
 }
 
-// FailsOn says that S fails for all outputs between these bounds.
+// FailsOn reports whether S fails for all outputs between these bounds.
 func FailsOn(s *property.Safe, lo, hi []float64) bool {
 	negated := make([]float64, len(s.Rows))
 	for r := range negated {

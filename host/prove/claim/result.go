@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Result is what was proved for one task.
+// Result holds what was proved for one task.
 type Result struct {
 	Task *property.Task
 	// Method is what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",

@@ -263,7 +263,7 @@ func TestDenseLowering(t *testing.T) {
 	}
 }
 
-// inOneStep says that a linear layer stands behind another.
+// inOneStep reports whether a linear layer stands behind another.
 func inOneStep(post *posterior.Posterior) bool {
 	for _, l := range post.Layers[:len(post.Layers)-1] {
 		if l.Activation.Kind == network.Identity {
@@ -273,7 +273,7 @@ func inOneStep(post *posterior.Posterior) bool {
 	return false
 }
 
-// writable says that the network is a chain without max pools, and not of dense layers alone.
+// writable reports whether the network is a chain without max pools, and not of dense layers alone.
 func writable(post *posterior.Posterior) bool {
 	net, other := post.Network(), false
 	for k, l := range net {

@@ -19,7 +19,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// watched is what one propagation said of one cell.
+// watched holds what one propagation said of one cell.
 type watched struct {
 	margins *bound.CLBPMargins
 	// arrays are the observed arrays by name and layer, of the last time that they were seen.
@@ -128,8 +128,8 @@ func (e *events) count(net network.Network, w *watched, pres, outs [][][]float64
 	return false
 }
 
-// starsOf says which units of a layer are stars of a pool, nil if something else than pools
-// uses the layer.
+// starsOf returns which units of a layer are stars of a pool, nil if something else than pools uses
+// the layer.
 func starsOf(net network.Network, w *watched, k int) map[int]bool {
 	var stars map[int]bool
 	for l := range net {

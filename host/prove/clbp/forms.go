@@ -117,10 +117,10 @@ type tailForm struct {
 	variances []float64
 }
 
-// certain says that the row is not negative, whatever the weights are.
+// certain reports whether the row is not negative, whatever the weights are.
 func (f tailForm) certain() bool { return len(f.variances) == 0 && f.t >= 0 }
 
-// least is what the form's tail is never less than.
+// least returns what the form's tail is never less than.
 func (f tailForm) least() float64 {
 	if f.certain() {
 		return 0
@@ -207,7 +207,7 @@ func tailsUp(forms [][]tailForm) []float64 {
 	return tails
 }
 
-// leastTails are what tailsUp is never less than.
+// leastTails returns what tailsUp is never less than.
 func leastTails(forms [][]tailForm) []float64 {
 	tails := make([]float64, len(forms))
 	for r, all := range forms {

@@ -33,7 +33,7 @@ func (m method) judge(ctx context.Context, cells []*cell) error {
 	return m.again(ctx, cells)
 }
 
-// firstTau is what is tried first, and tausUp what is tried after that.
+// firstTau returns what is tried first, and tausUp what is tried after that.
 func (m method) firstTau() float64 {
 	return min(max(Enough/2/(3*(m.e.Noisy().MostEvents()/2+1)), leastTau), mostFirstTau)
 }
@@ -47,8 +47,8 @@ func (m method) tausUp() []float64 {
 	return taus
 }
 
-// alone says that nothing is known but what judgeOnTop says: of weights that depend on each other in the
-// last layer alone, of dropout, and of linearised networks.
+// alone reports whether nothing is known but what judgeOnTop says: of weights that depend on each other
+// in the last layer alone, of dropout, and of linearised networks.
 func (m method) alone() bool {
 	return m.linearised() || m.e.Masked() != nil || m.e.OnTop() != nil && !m.e.Posterior.Independent()
 }
@@ -167,7 +167,7 @@ func (m method) polish(ctx context.Context, cells []*cell) error {
 	return nil
 }
 
-// decadeRounds is how often decades goes on from where it gained.
+// decadeRounds is the number of times that decades goes on from where it gained.
 const decadeRounds = 3
 
 // decades tries, for cells whose bound is known but not good, the powers of ten on either side of

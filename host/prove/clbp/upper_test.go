@@ -17,7 +17,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// bounded is what Certify and Uppers say on a device; between is called between them.
+// bounded returns what Certify and Uppers say on a device; between is called between them.
 func bounded(t *testing.T, dev bound.Device, post *posterior.Posterior, tasks []property.Task, between func()) (*engine.Engine, []*claim.Result) {
 	t.Helper()
 	e, err := engine.New(dev, nil, post, 12)

@@ -52,7 +52,7 @@ const (
 	early, least = 1.0 / 8, 1.0 / 4
 )
 
-// all says whether all cells are proved, cutting those that are not as long as it may.
+// all reports whether all cells are proved, cutting those that are not as long as it may.
 func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 	most := s.left
 	for waiting := append([]*cell(nil), roots...); len(waiting) > 0; {
@@ -83,7 +83,7 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 	return true, nil
 }
 
-// try says whether a cell is proved with so many sub-problems.
+// try reports whether a cell is proved with so many sub-problems.
 func (s *search) try(ctx context.Context, c *cell, most int) (bool, error) {
 	// It is the device that ends work whose time is up: an answer that was cut short would be another than
 	// that of a recheck.
@@ -96,7 +96,7 @@ func (s *search) try(ctx context.Context, c *cell, most int) (bool, error) {
 	return found.Proved, nil
 }
 
-// hopeless says of the first cell that is not proved whether a point of it cannot be either.
+// hopeless reports of the first cell that is not proved whether a point of it cannot be either.
 func (s *search) hopeless(ctx context.Context, c *cell) (bool, error) {
 	if s.looked {
 		return false, nil

@@ -111,7 +111,7 @@ func provedMore(m, y []float64) (float64, bool) {
 	return 0, false
 }
 
-// factorises says whether Cholesky of Diag(y) + shift - M runs to its end.
+// factorises reports whether Cholesky of Diag(y) + shift - M runs to its end.
 func factorises(m, y []float64, shift float64) bool { return factor(m, y, shift) != nil }
 
 // factor is the lower triangle that Cholesky of Diag(y) + shift - M makes; nil if it does not run to its end.

@@ -15,7 +15,7 @@ const (
 	adamFirst, adamLast = 0.1, 0.004
 )
 
-// adamSteps is how many steps a start takes.
+// adamSteps is the number of steps of a start.
 const adamSteps = 40
 
 // adam descends from x by so many steps of Adam, in coordinates in which the box is a cube, and considers

@@ -28,7 +28,7 @@ type question struct {
 	rounded bool
 }
 
-// mostShared is how many questions about one network share its weights in a batch.
+// mostShared is the greatest number of questions about one network that share its weights in a batch.
 const mostShared = 64
 
 // ask answers questions about networks: their weights, rounded outward, are weight

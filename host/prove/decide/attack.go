@@ -11,8 +11,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// Target is what is attacked: the network of these weights, in the layout of
-// posterior.Draw, on a box with Lo <= Hi, where it should stay in the safe set.
+// Target describes what is attacked: the network of these weights, in the layout of posterior.Draw,
+// on a box with Lo <= Hi, where it should stay in the safe set.
 type Target struct {
 	Net     network.Network
 	Weights drawn
@@ -20,7 +20,7 @@ type Target struct {
 	Safe    *property.Safe
 }
 
-// Effort is how hard an attack tries, and where.
+// Effort describes how hard an attack tries, and where.
 type Effort struct {
 	// Steps is the number of steps of a start, starts that of starts.
 	Steps, Starts int
@@ -37,7 +37,7 @@ type Effort struct {
 	Over func() bool
 }
 
-// Over says whether a context has ended.
+// Over returns a function that reports whether a context has ended.
 func Over(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
 // Witness is the point of T, as it is written, where the network's margin is least; unless
@@ -59,8 +59,8 @@ func Witness(ctx context.Context, net network.Network, weights drawn, t *propert
 	return at, box, least
 }
 
-// mostRestarts is how many restarts a witness gets, and restartWork up to how many products in all; a
-// network gets one whatever it is.
+// mostRestarts is the greatest number of restarts of a witness, and restartWork that of products in
+// all of them; a network gets one whatever it is.
 const (
 	mostRestarts = 4
 	restartWork  = 1 << 26
@@ -169,8 +169,8 @@ func newAttack(at Target, how Effort) *attack {
 		best: make([]float64, at.Net.Inputs()), bestMargin: math.NaN()}
 }
 
-// done says that the best margin is negative by more than rounding and a narrow
-// box of weights are likely to take back, or that the time is up.
+// done reports whether the best margin is negative by more than rounding and a narrow box of
+// weights are likely to take back, or the time is up.
 func (a *attack) done() bool {
 	if a.Over != nil && a.Over() {
 		return true
@@ -178,7 +178,7 @@ func (a *attack) done() bool {
 	return !a.Thorough && a.clear()
 }
 
-// clear says that the best margin is negative by much.
+// clear reports whether the best margin is negative by much.
 func (a *attack) clear() bool {
 	size := 1.0
 	for _, y := range a.pass.Logits() {

@@ -65,12 +65,12 @@ func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, confid
 	return results, nil
 }
 
-// allPieces is how many cells the boxes of T may be cut into to decide all networks of a set
-// together, where there are few inputs and nobody says otherwise. A network is as much of the answer
-// as there are few of them.
+// allPieces is the greatest number of cells into which the boxes of T are cut to decide all networks
+// of a set together, where there are few inputs and nobody says otherwise. A network is as much of
+// the answer as there are few of them.
 const allPieces = 65536
 
-// finitePieces is how many cells T may be cut into to decide one of n networks.
+// finitePieces returns how many cells T may be cut into to decide one of n networks.
 func finitePieces(cells, inputs, n int) int {
 	most := mostPieces(cells, inputs)
 	if cells == 0 && inputs <= FewInputs {

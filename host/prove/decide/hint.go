@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// hint is where a cell that is not proved safe should be cut, and where in it the network may be
+// hint holds where a cell that is not proved safe should be cut, and where in it the network may be
 // unsafe. Nothing rests on it.
 type hint struct {
 	// axis is the coordinate to cut.
@@ -159,7 +159,7 @@ func cornerOf(x, a []float64, box property.Box) {
 	}
 }
 
-// ranges are what a device says of the pre-activations of one item, by layer; nil for layers of
+// ranges hold what a device says of the pre-activations of one item, by layer; nil for layers of
 // which it says nothing.
 type ranges struct{ lo, hi [][]float64 }
 
@@ -210,7 +210,7 @@ func (s *rangesSeen) observe(what string, layer int, a bound.Array) error {
 	return err
 }
 
-// of are those of one item.
+// of returns the ranges of one item.
 func (s *rangesSeen) of(item int) ranges {
 	part := func(of [][]float64) (list [][]float64) {
 		for _, all := range of {

@@ -11,7 +11,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// looks are what is made of the bounds of a batch of cells: rows that suit each of them, and hints
+// looks hold what is made of the bounds of a batch of cells: rows that suit each of them, and hints
 // for those that stay open.
 type looks struct {
 	d     *decision
@@ -26,7 +26,7 @@ type looks struct {
 	rounded []bool
 }
 
-// repeated says that an item is the same as the one before it, which fills a run.
+// repeated reports whether an item is the same as the one before it, which fills a run.
 func (l *looks) repeated(p int) bool { return p > 0 && l.items[p] == l.items[p-1] }
 
 // refine is Job.Refine.

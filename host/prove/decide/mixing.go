@@ -37,8 +37,8 @@ func clauseLo(clause []int, lo []float64) float64 {
 	return best
 }
 
-// refined is what is chosen for one cell: which clauses, and for each of them a row and the lower
-// slopes by hidden layer.
+// refined holds what is chosen for one cell: which clauses, and for each of them a row and the
+// lower slopes by hidden layer.
 type refined struct {
 	clauses []int
 	rows    []property.Row

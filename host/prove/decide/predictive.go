@@ -110,8 +110,8 @@ func (p *predictiveApprox) towards(v []float64) []float64 {
 	return g
 }
 
-// contest says of a predictive which rival is ahead of what a task is about, or nearest to that, by how
-// much (above 0 if it is ahead), and which sums of the probabilities grow as it gets further ahead.
+// contest returns for a predictive which rival is ahead of what a task is about, or nearest to that, by
+// how much (above 0 if it is ahead), and which sums of the probabilities grow as it gets further ahead.
 type contest func(pi []float64) (rival int, ahead float64, grows []float64)
 
 // ofClasses is the contest of classes: that of log pi_k - log pi_c.

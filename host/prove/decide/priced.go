@@ -11,9 +11,9 @@ import (
 	"psafe/host/read/property"
 )
 
-// Rule is how the posterior predictive decides: for its largest probability or, with Costs, for the action
-// of least expected cost. Then the question is about the best action for the class of the task (ByLabel),
-// or about the one that is taken at the centre of T.
+// Rule describes how the posterior predictive decides: for its largest probability or, with Costs, for the
+// action of least expected cost. Then the question is about the best action for the class of the task
+// (ByLabel), or about the one that is taken at the centre of T.
 type Rule struct {
 	Costs   *property.Costs
 	ByLabel bool
@@ -79,10 +79,10 @@ func (r Rule) Asked(post *posterior.Posterior, t *property.Task) *Priced {
 // largest is the class with the most.
 func largest(pi []float64) int { return rivalOf(pi, -1) }
 
-// rivals is how many other actions there are.
+// rivals returns how many other actions there are.
 func (p *Priced) rivals() int { return p.costs.Actions() - 1 }
 
-// Unknown is what is known before anything is proved.
+// Unknown returns what is known before anything is proved.
 func (p *Priced) Unknown() *measure.Predictive {
 	list := make([]float64, len(p.sums))
 	for i := range list {
@@ -91,7 +91,7 @@ func (p *Priced) Unknown() *measure.Predictive {
 	return p.predictive(list)
 }
 
-// predictive is what lower bounds of the means of all sums say. Of gaps it is what is claimed (GapDown).
+// predictive returns what follows from lower bounds of the means of all sums. Of gaps it is what is claimed (GapDown).
 func (p *Priced) predictive(down []float64) *measure.Predictive {
 	n := p.rivals()
 	is := &measure.Predictive{LowerDown: max(0, down[n])}
@@ -104,8 +104,8 @@ func (p *Priced) predictive(down []float64) *measure.Predictive {
 	return is
 }
 
-// ByLaws is what the laws of the rows of Task say of the predictive, GapsDown of what other actions cost
-// more; hidden bounds fail with at most budget.
+// ByLaws returns what the laws of the rows of Task say of the predictive, GapsDown of what other actions
+// cost more; hidden bounds fail with at most budget.
 func (p *Priced) ByLaws(laws []*measure.MarginLaw, budget float64) *measure.Predictive {
 	n := p.costs.Classes()
 	s := &measure.SoftmaxLaw{R: p.R, Below: make([]*measure.MarginLaw, n), Above: make([]*measure.MarginLaw, n), Budget: budget}
@@ -148,8 +148,8 @@ func (p *Priced) byNetworks(margins [][]float64, shares []*big.Rat) *measure.Pre
 	return p.predictive(down)
 }
 
-// GapDown is what is claimed of a gap that was bounded: a little less, of which that of an action has
-// been taken off already, as its costs may differ by little.
+// GapDown returns what is claimed of a gap that was bounded: a little less, of which that of an
+// action has been taken off already, as its costs may differ by little.
 func (p *Priced) GapDown(gap float64) float64 {
 	if p != nil {
 		return gap

@@ -35,7 +35,7 @@ type Search struct {
 	Fine func() (*engine.Engine, error)
 }
 
-// Found is how a search ended.
+// Found holds how a search ended.
 type Found struct {
 	// Safe: the network is in the safe set on all of T, of every task. Unsafe: Try has said
 	// so of a point. Neither: cells ran out.
@@ -146,7 +146,7 @@ func (r *search) loop(ctx context.Context) error {
 	return nil
 }
 
-// over says that a counterexample has been found.
+// over reports whether a counterexample has been found.
 func (r *search) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +196,7 @@ func (r *search) again(ctx context.Context, qs []*question) error {
 	return r.fine.ask(ctx, bound.LBP, qs)
 }
 
-// undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
+// undecided returns what is left of a cell with this lower bound of its margin: nothing, if it is
 // proved after all, or its halves. It is a gap if nothing more can be done about it.
 func (r *search) undecided(c open, margin float64, h hint, number int) (halves []open, gap bool) {
 	if r.over() {

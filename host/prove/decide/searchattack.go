@@ -8,14 +8,14 @@ import (
 	"psafe/host/read/property"
 )
 
-// fewRounds is how many rounds few inputs get.
+// fewRounds is the number of rounds of few inputs.
 const fewRounds = 200
 
 // fewStarts and manyStarts are how many random points of a box Adam starts from in a round: more where
 // inputs are few, rounds are fast, and a set with alternatives may be left in a narrow place only.
 const fewStarts, manyStarts = 4, 1
 
-// relaxedDescents is how many proposals of relaxedStarts a round takes.
+// relaxedDescents is the number of proposals of relaxedStarts that a round takes.
 const relaxedDescents = 4
 
 // attackOn attacks the tasks one after the other, with new starts each time, until ctx ends

@@ -5,10 +5,9 @@ import "slices"
 // mostExact is up to how many products of numbers of any length are made for one cell.
 const mostExact = 1 << 20
 
-// exactly says whether a cell is proved safe by exact arithmetic: where every neuron with a
-// kink stays on one side of it, rows are linear on the cell and their least values are at its
-// corners. It is for rows that just hold, with equality somewhere, which no rounded bound
-// proves.
+// exactly reports whether a cell is proved safe by exact arithmetic: where every neuron with a kink
+// stays on one side of it, rows are linear on the cell and their least values are at its corners.
+// It is for rows that just hold, with equality somewhere, which no rounded bound proves.
 func (r *search) exactly(c open) bool {
 	work := len(c.box.Lo) * (1 + r.net.Work())
 	if work > mostExact {

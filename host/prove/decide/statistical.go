@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// drawnPhases is how many sub-problems of phases a drawn network may take that lines do not decide.
+// drawnPhases is the number of sub-problems of phases for a drawn network that lines do not decide.
 const drawnPhases = 128
 
 // Draws are networks that are drawn and decided.

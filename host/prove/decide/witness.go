@@ -140,10 +140,10 @@ func (d *decision) unsafe(s *suspect) {
 	r.ruling, r.witness = provedUnsafe, &s.at
 }
 
-// failsExactly says whether S surely fails on all of a box: in every alternative some row is
-// below 0 for all x of it, by intervals of numbers of 300 bits, so that nearly nothing is lost
-// on a box of a few float64. It is false for networks that are too large, and for margins that are
-// too small for psafe check, which keeps intervals of float64 between layers.
+// failsExactly reports whether S surely fails on all of a box: in every alternative some row is
+// below 0 for all x of it, by intervals of numbers of 300 bits, so that nearly nothing is lost on a
+// box of a few float64. It is false for networks that are too large, and for margins that are too
+// small for psafe check, which keeps intervals of float64 between layers.
 func failsExactly(net network.Network, weights drawn, box property.Box, s *property.Safe) bool {
 	if net.Work() > mostExact {
 		return false

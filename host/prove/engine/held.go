@@ -37,7 +37,7 @@ type held struct {
 	since time.Time
 }
 
-// launched is how many chunks the devices of the team have answered, by engine.
+// launched returns how many chunks the devices of the team have answered, by engine.
 func (t *team) launched() []uint64 {
 	var all []uint64
 	for _, e := range t.engines {
@@ -57,7 +57,7 @@ func (t *team) confirm(last bool) error {
 	return nil
 }
 
-// confirmed says that rechecks have agreed which came after everything that a group rests on.
+// confirmed reports whether rechecks have agreed which came after everything that a group rests on.
 func (t *team) confirmed(h *held) bool {
 	for i, e := range t.engines {
 		if w := e.recheck.doubted(); w != nil && h.after[i] >= w.since {

@@ -10,8 +10,8 @@ import (
 	"psafe/internal/fault"
 )
 
-// NoiseMoments are what bound.NewDeviations wants to know of a posterior of
-// independent normal weights.
+// NoiseMoments returns what bound.NewDeviations wants to know of a posterior of independent normal
+// weights.
 func NoiseMoments(post *posterior.Posterior) bound.Moments {
 	m, _ := noiseMoments(post, func() error { return nil })
 	return m

@@ -32,13 +32,13 @@ const (
 	forget = 0.75
 )
 
-// errTooLong says that a group of several tasks was given up.
+// errTooLong reports that a group of several tasks was given up.
 var errTooLong = errors.New("prove: a group took too long")
 
 // span is tasks number first to end-1.
 type span struct{ first, end int }
 
-// numbers are those of the tasks.
+// numbers returns the numbers of the tasks.
 func (s span) numbers() []int {
 	var all []int
 	for i := s.first; i < s.end; i++ {
@@ -47,7 +47,7 @@ func (s span) numbers() []int {
 	return all
 }
 
-// guard is when a group is given up.
+// guard returns when a group is given up.
 func (s span) guard() time.Duration {
 	if s.end-s.first <= few {
 		return fewGuard

@@ -17,7 +17,7 @@ import (
 // number. A result rests on several kinds of work, and is held back (held.go) until a recheck
 // of every one of them has agreed that came after it.
 
-// Recheck says how often an engine's answers are asked for again on the spare device. It
+// Recheck describes how often an engine's answers are asked for again on the spare device. It
 // concerns no result of a device that keeps its promise.
 type Recheck struct {
 	// Share is the share of the time that goes into asking again, in [0, 1]: while less has,
@@ -31,8 +31,8 @@ type Recheck struct {
 	Tell func(*Dropped)
 }
 
-// Dropped says why a device is not asked any more: a number that is not the spare
-// device's, or a result that the spare device gives otherwise.
+// Dropped reports why a device is not asked any more: a number that is not the spare device's, or a
+// result that the spare device gives otherwise.
 type Dropped struct {
 	// Device and Spare are names; Work is what was asked for, and Differs says in words how
 	// the answer of Device is another than that of Spare.
@@ -50,7 +50,7 @@ func (d *Dropped) Error() string {
 	return fmt.Sprintf("device %s is dropped: %s %s", d.Device, d.Work, d.Differs)
 }
 
-// Answer is what a device was asked for of one item of a chunk.
+// Answer holds what a device was asked for of one item of a chunk.
 type Answer struct {
 	// Numbers are all that was read from the device for the item.
 	Numbers []float64
@@ -62,7 +62,7 @@ type Answer struct {
 // which other items are in the part.
 type Asker[P any] func(on *bound.Model, part []P) ([]Answer, error)
 
-// recheck is what an engine knows of its device's reliability.
+// recheck holds what an engine knows of its device's reliability.
 type recheck struct {
 	Recheck
 	// off is set once the device has been dropped: all is asked of the spare one then.
@@ -160,7 +160,7 @@ func (r *recheck) doubted() *work {
 	return oldest
 }
 
-// affordable says that less time has gone into rechecks than may.
+// affordable reports whether less time has gone into rechecks than may.
 func (r *recheck) affordable() bool {
 	return r.spent.Seconds() <= r.Share*time.Since(r.began).Seconds()
 }
@@ -174,10 +174,10 @@ const (
 	heldTimes    = 20
 )
 
-// holds says that results wait for rechecks.
+// holds reports whether results wait for rechecks.
 func (r *recheck) holds() bool { return r.team != nil && len(r.team.held) > 0 }
 
-// overdue says that results have waited long enough for their rechecks.
+// overdue reports whether results have waited long enough for their rechecks.
 func (r *recheck) overdue() bool {
 	if !r.holds() {
 		return false
@@ -240,8 +240,8 @@ func (e *Engine) compareOperations() error {
 	return nil
 }
 
-// differ says what is different in two answers, the second of them spare's: the first number with
-// other bits, or how many there are. It is "" if nothing is. All NaN are alike.
+// differ returns what is different in two answers, the second of them spare's: the first number
+// with other bits, or how many there are. It is "" if nothing is. All NaN are alike.
 func differ(a, b []float64, spare string) string {
 	for i := range min(len(a), len(b)) {
 		if x, y := a[i], b[i]; math.Float64bits(x) != math.Float64bits(y) && !(math.IsNaN(x) && math.IsNaN(y)) {
@@ -280,7 +280,7 @@ func (e *Engine) dropFor(why *Dropped) error {
 	return why
 }
 
-// isDropped says that err is that of a device that was dropped.
+// isDropped reports whether err is that of a device that was dropped.
 func isDropped(err error) bool {
 	_, is := errors.AsType[*Dropped](err)
 	return is

@@ -153,7 +153,7 @@ func (o *order) put(tasks []int, results []*claim.Result) error {
 	return o.failed
 }
 
-// complete says that there is a result to be emitted.
+// complete reports whether there is a result to be emitted.
 func (o *order) complete() bool {
 	return o.failed == nil && o.next < len(o.results) && o.results[o.next] != nil
 }

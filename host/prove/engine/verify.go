@@ -34,7 +34,7 @@ func BoxProbe(t *property.Task, box *bound.Explicit) *Probe {
 	return &Probe{Task: t, Box: box, Margin: math.Inf(-1)}
 }
 
-// How is how probes are verified.
+// How describes how probes are verified.
 type How struct {
 	Method bound.Propagation
 	// WantDead asks for probe.dead.
@@ -92,7 +92,7 @@ func (e *Engine) chunks(ctx context.Context, how How, probes []*Probe) error {
 	return nil
 }
 
-// chunkSize is how many of the probes fit the device at a time.
+// chunkSize returns how many of the probes fit the device at a time.
 func (e *Engine) chunkSize(how How, probes []*Probe) int {
 	rows, regions := len(probes[0].Task.S.Rows), len(probes[0].Task.T)
 	perBox, perItem := e.Model.Footprint(how.Method, rows)

@@ -45,7 +45,7 @@ type meanRow struct {
 	through                  []float64
 }
 
-// open says that a neuron may be on both sides of its kink.
+// open reports whether a neuron may be on both sides of its kink.
 func (l *meanLayer) open(i int) bool { return l.lo[i] < 0 && l.hi[i] > 0 }
 
 // upper is the line above an open neuron.
@@ -145,7 +145,7 @@ func times(a blas64.General, turned bool, b blas64.General) blas64.General {
 	return c
 }
 
-// squares are those of all entries.
+// squares returns the squares of all entries.
 func squares(a blas64.General) blas64.General {
 	b := matrix(a.Rows, a.Cols)
 	for at, v := range a.Data {

@@ -80,7 +80,7 @@ func (d *descent) step(round int, first, second []blas64.General) {
 	}
 }
 
-// scales are what multipliers of layer k are measured by: the mean size of the coefficients of each row.
+// scales returns what multipliers of layer k are measured by: the mean size of the coefficients of each row.
 func (d *descent) scales(k int) []float64 {
 	s := d.s[k]
 	scale := make([]float64, s.Rows)

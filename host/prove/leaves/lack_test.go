@@ -56,9 +56,9 @@ func attacked(post *posterior.Posterior, weights [][]float64, box property.Box, 
 	return margin
 }
 
-// TestWhatLeavesLack says of images that stay open what their worst leaf lacks: how far the
-// network of the means is above 0 at the worst point that an attack finds, the leaf's row without noise, and that
-// noise; and how many of 32 drawn networks are attacked. With more nodes no less is proved.
+// TestWhatLeavesLack logs of images that stay open what their worst leaf lacks: how far the network of the means
+// is above 0 at the worst point that an attack finds, the leaf's row without noise, and that noise; and how many
+// of 32 drawn networks are attacked. With more nodes no less is proved.
 func TestWhatLeavesLack(t *testing.T) {
 	testscale.DeepOnly(t)
 	sd := format.Options{Scale: posterior.ScaleSD}
@@ -114,7 +114,7 @@ func TestWhatLeavesLack(t *testing.T) {
 	}
 }
 
-// lack is what is known of a task's worst leaf: root is its row without noise where nothing has a phase.
+// lack holds what is known of a task's worst leaf: root is its row without noise where nothing has a phase.
 type lack struct {
 	lower, root, m0, mean, sd float64
 	row, leaves               int

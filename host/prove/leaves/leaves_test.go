@@ -49,8 +49,8 @@ func certified(t *testing.T, e *engine.Engine, how How, task property.Task) *cla
 	return results[0]
 }
 
-// safeDraws is how many of n drawn networks are safe at all points of a grid in T, which is at least as many as
-// are safe on T.
+// safeDraws returns how many of n drawn networks are safe at all points of a grid in T, which is at least as
+// many as are safe on T.
 func safeDraws(post *posterior.Posterior, task *property.Task, n int) (safe int) {
 	const across = 3
 	weights, box := post.NewWeights(), &task.T[0]

@@ -13,7 +13,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// rootBounds are what concentration LBP has said of the hidden layers for all of a box.
+// rootBounds hold what concentration LBP has said of the hidden layers for all of a box.
 type rootBounds struct {
 	lo, hi, radius, maxSq [][]float64
 	still                 [][]bool
@@ -26,8 +26,8 @@ type rootRow struct {
 	constant             float64
 }
 
-// question is what a device is asked: the hidden bounds of one box for one tau and, of the leaves of
-// trees, the rows.
+// question holds what a device is asked: the hidden bounds of one box for one tau and, of the leaves
+// of trees, the rows.
 type question struct {
 	box   property.Box
 	rows  []property.Row
@@ -36,13 +36,13 @@ type question struct {
 	nodes []*node
 }
 
-// answer is what it says: noises are nil where there are no leaves.
+// answer holds what it says: noises are nil where there are no leaves.
 type answer struct {
 	known  *rootBounds
 	noises bound.SplitNoises
 }
 
-// mostColumns is how many rows go down at a time.
+// mostColumns is the greatest number of rows that go down at a time.
 const mostColumns = 256
 
 // on answers a question on a model; nil where nothing deviates that counts.
@@ -162,7 +162,7 @@ func (q *question) ask(ctx context.Context, e *engine.Engine) (found *answer, er
 	return found, err
 }
 
-// tails are those of leaf number at: its row is that much above 0, but for the noise of layers.
+// tail returns the tail of leaf number at: its row is that much above 0, but for the noise of layers.
 func (a *answer) tail(at int) (t float64, variances []float64) {
 	e := 0.0
 	for l, m := range a.noises.Mean {

@@ -175,7 +175,7 @@ func (s *search) grow(ctx context.Context, most int) {
 	}
 }
 
-// weight says how much there may be to be gained by cutting a node.
+// weight tells how much there may be to be gained by cutting a node.
 func (k *node) weight() float64 { return math.Ldexp(k.tail, -k.vain) }
 
 // cut cuts nodes in two, each at the neuron whose parts have the least tails of those that promise most,

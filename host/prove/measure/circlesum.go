@@ -114,7 +114,7 @@ type circlePart struct {
 	powers               []power
 }
 
-// partsOfSum is how many parts a sum has: how many processors there are does not change a bound.
+// partsOfSum is the number of parts of a sum: how many processors there are does not change a bound.
 const partsOfSum = 8
 
 // add makes n terms, two at a time, and multiplies their transforms. sd is about that of the sum,

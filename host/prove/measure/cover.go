@@ -36,10 +36,10 @@ func NewCover(mean, sdLo, sdHi []float64, most int) *Cover {
 	return &Cover{u: union{mean: mean, sdLo: sdLo, sdHi: sdHi}, logP: math.Inf(-1), most: most, work: coverWork, budget: pieceWork}
 }
 
-// Full says that no box will be kept any more.
+// Full reports whether no box will be kept any more.
 func (c *Cover) Full() bool { return len(c.u.boxes) >= c.most || c.work < 0 || c.budget < 0 }
 
-// Add says whether the box [lo, hi] is kept. It keeps the slices of a box that it keeps. It
+// Add reports whether the box [lo, hi] is kept. It keeps the slices of a box that it keeps. It
 // panics where the lengths differ from those of NewCover.
 func (c *Cover) Add(lo, hi []float64) bool {
 	if len(lo) != len(c.u.mean) || len(hi) != len(c.u.mean) {

@@ -10,7 +10,7 @@ type LeafTail struct {
 	Below []float64
 }
 
-// leafSteps is how many steps of the grid of sharedUp the least T is, mostLeafSteps how many it has.
+// leafSteps is the number of steps of the grid of sharedUp in the least T, mostLeafSteps how many it has.
 const leafSteps, mostLeafSteps = 384, 640
 
 // LeafTailsUp is an upper bound of the probability that a row is negative somewhere in one of these

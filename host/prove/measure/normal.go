@@ -12,7 +12,7 @@ type cut struct {
 	up, down float64
 }
 
-// spread says that every member has a density, and that nothing is NaN.
+// spread reports whether every member has a density, and nothing is NaN.
 func (n *Normal) spread() bool {
 	return n.SdLo > 0 && n.SdLo <= n.SdHi && n.MeanLo <= n.MeanHi
 }

@@ -137,7 +137,7 @@ func expOf(l float64) *big.Float {
 	return oracleExpNeg(bigOf(-l))
 }
 
-// cases is how many random cases of n to do: the oracle takes its time.
+// cases returns how many random cases of n to do: the oracle takes its time.
 func cases(t testing.TB, n int) int { return testscale.Cases(t, n) }
 
 func newRand(t testing.TB, seed uint64) *rand.Rand {

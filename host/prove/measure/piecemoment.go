@@ -103,8 +103,8 @@ func (p *Piece) momentUp(x0, mean, v float64) (factor, power float64) {
 	return up(betweenTailsUp(y0, y1) / rLo), up(p.Power + e)
 }
 
-// beyond is where the density of the moment falls from the piece's end x on, as far as width: it has Mills' ratio
-// at y times the density there, and at most that density times the width.
+// beyond bounds where the density of the moment falls from the piece's end x on, as far as width: it has Mills'
+// ratio at y times the density there, and at most that density times the width.
 func (p *Piece) beyond(x, y, width, mean, v, sLo, rLo float64) (factor, power float64) {
 	off := max(0, down(math.Abs(x-mean)))
 	factor = min(up(millsUp(y)/rLo), up(width/sLo))

@@ -2,8 +2,8 @@ package measure
 
 import "math"
 
-// tiltStep is how far apart the points are that TiltedTailUp compares, tiltGrid of what they are multiples, and
-// tiltMost the largest u that it looks at.
+// tiltStep is the distance of the points that TiltedTailUp compares, tiltGrid the number that they are
+// multiples of, and tiltMost the largest u that it looks at.
 const tiltStep, tiltGrid, tiltMost = 0x1p-10, 0x1p-20, 8
 
 // TiltedTailUp returns an upper bound of g(u) = max over t of log Q(t) + u t, for u >= 0, which is at most

@@ -211,7 +211,7 @@ func (c *mixtureChoice) choose() {
 	}
 }
 
-// gains says that a clause has more than one row in its mixture: one row of each clause is
+// gains reports whether a clause has more than one row in its mixture: one row of each clause is
 // never more than an alternative.
 func (c *mixtureChoice) gains() bool {
 	for _, theta := range c.theta {

@@ -8,7 +8,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// LeastTold is how far below 1 a bound has to be to be told: what is left of a convolution of
+// LeastTold is the least distance below 1 of a bound that is told: what is left of a convolution of
 // which nearly all is lost says nothing of the network, and is as much that of its grid.
 const LeastTold = 1e-3
 
@@ -106,7 +106,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 	return best, ctx.Err()
 }
 
-// coverOf is what cells show together, without their tree.
+// coverOf returns what cells show together, without their tree.
 func coverOf(cells []coverCell) Cover {
 	c := Cover{Cells: len(cells)}
 	for i := range cells {

@@ -41,7 +41,7 @@ type Sum struct {
 	ended func() bool
 }
 
-// quality is how finely distributions are cut; any numbers are sound.
+// quality describes how finely distributions are cut; any numbers are sound.
 type quality struct {
 	// factors, nodes and rests are the numbers of intervals for the output
 	// weights, the values of hidden neurons, and what is left of the latter when
@@ -80,7 +80,7 @@ func (n *Sum) Until(ctx context.Context) *Sum {
 	return &m
 }
 
-// over says that the work has to stop, and goes on to.
+// over reports whether the work has to stop, and goes on to.
 func (n *Sum) over() bool { return n.ended != nil && n.ended() }
 
 // withQuality is n at another quality.

@@ -109,10 +109,10 @@ func (n *Sum) shape(cell property.Box) *shape {
 	return c
 }
 
-// narrow says which axes of positive length move no t by more than q.narrow = 2^-20 of
-// its standard deviation or, where that is nearly nothing, by more than 2^-44 of its
-// size. Any choice is sound; a coordinate one or two ulps wide, as of a number written
-// in decimals, is narrow: it moves t by at most
+// narrow returns which axes of positive length move no t by more than q.narrow = 2^-20 of its
+// standard deviation or, where that is nearly nothing, by more than 2^-44 of its size. Any choice
+// is sound; a coordinate one or two ulps wide, as of a number written in decimals, is narrow: it
+// moves t by at most
 //
 //	2^-52 |x_j| (|mu_ji| + narrowReach sd_ji) <= 2^-52 size_i + 2^-48 sd_i
 func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
@@ -141,9 +141,9 @@ func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
 	return narrow
 }
 
-// narrowReach is how many standard deviations of a weight the radius of a narrow axis
-// reaches; what is beyond, 3.6e-33 a weight, counts as failure. It costs nothing
-// to go far where the axis is narrow.
+// narrowReach is the number of standard deviations of a weight that the radius of a narrow axis
+// reaches; what is beyond, 3.6e-33 a weight, counts as failure. It costs nothing to go far where
+// the axis is narrow.
 const narrowReach = 12
 
 // radius bounds |t_i(x) - t_i(centre)| for all x of the cell at once, but with

@@ -93,7 +93,7 @@ func newLayer(post *posterior.Posterior, first, k int) maskedLayer {
 	return m
 }
 
-// pool says that the layer is a max pool.
+// pool reports whether the layer is a max pool.
 func (l *maskedLayer) pool() bool { return l.low == nil }
 
 // window is the members of output v of a max pool.
@@ -143,7 +143,7 @@ func (l *maskedLayer) takes(mark func(j int)) {
 	}
 }
 
-// coefficients are those of a row over a list of numbers: a, each off by at most wrong.
+// coefficients hold the coefficients of a row over a list of numbers: a, each off by at most wrong.
 type coefficients struct{ a, wrong []float64 }
 
 func newCoefficients(n int) coefficients {

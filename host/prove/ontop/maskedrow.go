@@ -228,7 +228,7 @@ func (p *MaskedCell) bottom(row *maskedRow) (mean float64) {
 	return mean
 }
 
-// overBox is what a row over the network's input is at least.
+// overBox returns what a row over the network's input is at least.
 func (p *MaskedCell) overBox(c coefficients, constant float64) (f *form, mean float64) {
 	f = &form{Cell: p.cell, at: p.cell.centre, reach: p.cell.radius}
 	var sum arith.Sum
@@ -241,7 +241,7 @@ func (p *MaskedCell) overBox(c coefficients, constant float64) (f *form, mean fl
 	return f, sum.Lo()
 }
 
-// featureTerms are those of the masks of a layer that drops features: (94).
+// featureTerms returns the terms of the masks of a layer that drops features: (94).
 func (l *maskedLayer) featureTerms(s coefficients, f *form) (terms []term) {
 	at, vary, met := make([]arith.Interval, l.units), make([]float64, l.units), make([]int, l.units)
 	for j, a := range s.a {

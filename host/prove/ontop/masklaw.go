@@ -119,14 +119,14 @@ func missing(p []float64) []float64 {
 	return d
 }
 
-// law is what a row is at least: base and a sum Y of steps, of which missing tells.
+// law bounds a row from below: base and a sum Y of steps, of which missing tells.
 type law struct {
 	base, step float64
 	missing    []float64
 	grow       float64
 }
 
-// lawPoints is how many points the law of a neuron of so many gaps has.
+// lawPoints returns how many points the law of a neuron of so many gaps has.
 func lawPoints(gaps int) int { return max(128, min(32*gaps, 1024)) }
 
 // newLaw is the law of the mean and the terms.
@@ -149,7 +149,7 @@ func newLaw(mean float64, terms []term) law {
 	return l
 }
 
-// quantileDown is what the row is above, but for a probability of tau: (94c).
+// quantileDown returns what the row is above, but for a probability of tau: (94c).
 func (l *law) quantileDown(tau float64) float64 {
 	if !(math.Abs(l.base) <= covary.Most) {
 		return math.Inf(-1)
@@ -187,8 +187,8 @@ const (
 	exactTerms = 2048
 )
 
-// sum is what is known of mean + the lowest terms + those above. Of the lowest the law is what it is; of
-// those above only means of convex functions are known: (94b), (94c).
+// sum holds what is known of mean + the lowest terms + those above. Of the lowest the law is what it is;
+// of those above only means of convex functions are known: (94b), (94c).
 type sum struct {
 	// base is what it is at least.
 	base, step float64
@@ -229,7 +229,7 @@ func sumOf(mean float64, lowest, above []term, each, upTo int, to func(s *sum) f
 	return s
 }
 
-// farUp is how far x is above base. The factor is for check, whose numbers differ.
+// farUp returns how far x is above base. The factor is for check, whose numbers differ.
 func (s *sum) farUp(x float64) float64 {
 	return arith.Up(arith.SumUp(x, -s.base)*(1+0x1p-20)) + covary.Tiny
 }

@@ -13,7 +13,7 @@ import (
 // An interval that holds pi/8.
 var piEighth = arith.Of(math.Pi/8, math.Nextafter(math.Pi/8, 1))
 
-// logit is what is known of an output for all x of a cell: its mean, and 1 / sqrt(1 + pi/8 v).
+// logit holds what is known of an output for all x of a cell: its mean, and 1 / sqrt(1 + pi/8 v).
 type logit struct{ mean, shrink arith.Interval }
 
 // unit is the row sign f_k of so many outputs.

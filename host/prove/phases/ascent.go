@@ -154,9 +154,9 @@ func (a *ascent) forward() error {
 	return err
 }
 
-// refutedApprox says that all rows of a clause are negative at a point and for some biases where the
-// last bounds have its mixture least: then no sub-problems prove it for all biases. That is no proof, and
-// none rests on it.
+// refutedApprox reports whether all rows of a clause are negative at a point and for some biases where
+// the last bounds have its mixture least: then no sub-problems prove it for all biases. That is no proof,
+// and none rests on it.
 func (a *ascent) refutedApprox() (bool, error) {
 	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
 		return func(_, at int) float64 { return max(zeta[at], 0) }
@@ -234,7 +234,7 @@ func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i
 	return a.into(a.q.Layer, x, outputs), nil
 }
 
-// into is what feeds layer k, for columns x of inputs.
+// into returns what feeds layer k, for columns x of inputs.
 func (a *ascent) into(k int, x []float64, outputs [][]float64) []float64 {
 	var all [][]float64
 	for _, s := range a.net.Feed(k) {
@@ -314,14 +314,14 @@ func (a *ascent) step() error {
 	return nil
 }
 
-// cut says that a row has a phase of neuron i of layer l.
+// cut reports whether a row has a phase of neuron i of layer l.
 func (a *ascent) cut(l, i int) bool {
 	r := len(a.q.Rows)
 	return a.q.Phase != nil && a.known.phases[l] && slices.ContainsFunc(a.q.Phase[l][i*r:(i+1)*r], func(f float64) bool { return f != 0 })
 }
 
-// scales are what multipliers of layer l are measured by: the mean size of the coefficients of each
-// row.
+// scales returns what multipliers of layer l are measured by: the mean size of the coefficients of
+// each row.
 func (a *ascent) scales(l int) []float64 {
 	if a.q.Phase == nil {
 		return nil

@@ -81,7 +81,7 @@ func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision, spread float64)
 	return c
 }
 
-// canSplitSmall says that a network has phases and is small enough for rational numbers.
+// canSplitSmall reports whether a network has phases and is small enough for rational numbers.
 func canSplitSmall(net network.Network) bool {
 	return len(net) > 0 && bound.CanSplit(net) && Work(net) < 1<<22
 }
@@ -137,7 +137,7 @@ func (p *graphPoint) row(safe *property.Safe, theta []float64) *big.Rat {
 	return sum
 }
 
-// has says that neurons have their phases there.
+// has reports whether neurons have their phases there.
 func (p *graphPoint) has(phases []phaseAt) bool {
 	for _, f := range phases {
 		if float64(p.pre[f.layer][f.unit].Sign())*f.phase < 0 {

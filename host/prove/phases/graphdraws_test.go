@@ -147,8 +147,8 @@ func (c *drawnCase) unsafe(kappa [][]float64, below float64) (is, within bool) {
 	return
 }
 
-// confined says that the noise of every unit is at most kappa where the pass has gone, and that of the row at
-// least -below.
+// confined reports whether the noise of every unit is at most kappa where the pass has gone, and that of the
+// row at least -below.
 func (c *drawnCase) confined(kappa [][]float64, below float64) bool {
 	last := len(c.net) - 1
 	for k, pass := range c.deviations {

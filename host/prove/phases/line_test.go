@@ -29,7 +29,7 @@ type linePiece struct {
 
 func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// pieces are those of the segment from x to y.
+// pieces returns the pieces of the segment from x to y.
 func (n lineNet) pieces(x, y []float64) []linePiece {
 	first := linePiece{lo: new(big.Rat), hi: big.NewRat(1, 1)}
 	for j := range x {

@@ -9,8 +9,8 @@ import (
 // found, the sum of theta_i times the values of the rows there: so those are its gradient in theta, and
 // factors of the rows that are greatest there are multiplied by the most.
 
-// mixtures are those of an ascent, by row of the query; theta has the factors of a clause before they
-// are rounded, best those of the greatest bound.
+// mixtures hold the mixtures of an ascent, by row of the query; theta has the factors of a clause
+// before they are rounded, best those of the greatest bound.
 type mixtures struct {
 	knots                      []*knot
 	theta, best, first, second [][]float64

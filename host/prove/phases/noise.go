@@ -22,12 +22,12 @@ import (
 // fail with.
 const radiusShare = 1.0 / 64
 
-// inflated is what every noise is enlarged by, so that psafe check, whose intervals are other
-// roundings of these, proves what is proved with it.
+// inflated is the factor that every noise is enlarged by, so that psafe check, whose intervals are
+// other roundings of these, proves what is proved with it.
 const inflated = 1 + 0x1p-12
 
-// Noise is what independent normal weights of a network deviate by, with the failure budget of one
-// bound. Its last layer is dense.
+// Noise holds what independent normal weights of a network deviate by, with the failure budget of
+// one bound. Its last layer is dense.
 type Noise struct {
 	net    network.Network
 	layers []noiseLayer
@@ -63,9 +63,9 @@ func NewNoise(post *posterior.Posterior, absMean [][]float64, tau float64) *Nois
 	return n
 }
 
-// EventsUp is how many bounds, in units of tau, may fail beside the sets of rows that are proved: two
-// for each neuron of a hidden layer whose weights deviate and a small one for its radius, and one
-// for each of rows rows, whose noise counts from below alone. It is exact.
+// EventsUp returns how many bounds, in units of tau, may fail beside the sets of rows that are
+// proved: two for each neuron of a hidden layer whose weights deviate and a small one for its radius,
+// and one for each of rows rows, whose noise counts from below alone. It is exact.
 func (n *Noise) EventsUp(rows int) float64 {
 	events, last := 0.0, len(n.layers)-1
 	for k := range n.layers {
@@ -80,8 +80,8 @@ func (n *Noise) EventsUp(rows int) float64 {
 	return events
 }
 
-// Reach says of numbers that depend on x how far they are at most, for x in the box, from what they
-// are at its centre, and from 0.
+// Reach holds of numbers that depend on x how far they are at most, for x in the box, from what
+// they are at its centre, and from 0.
 type Reach struct{ radius, most []float64 }
 
 // ReachOf is that of the box itself: any point of an interval may be the centre.
@@ -165,7 +165,7 @@ func (n *Noise) OutputsUp(k int, in *Reach, lo, hi []float64) Reach {
 	return out
 }
 
-// variesUp is how far the pre-activations of layer k vary over the box.
+// variesUp returns how far the pre-activations of layer k vary over the box.
 func (n *Noise) variesUp(k int, in *Reach) []float64 {
 	l := &n.layers[k]
 	radius := make([]float64, l.out)
@@ -226,7 +226,7 @@ func (p *phased) allow(k int, in *Reach) error {
 	return p.s.Allow(by)
 }
 
-// mostNoise is what fits every precision with room to spare.
+// mostNoise fits every precision with room to spare.
 const mostNoise = 0x1p60
 
 // KappaUp bounds the noise of the units of layer k from either side or, if it is the last layer, that of

@@ -35,7 +35,7 @@ type Task struct {
 	Count func(n int)
 }
 
-// Answer is what is known of a Task.
+// Answer holds what is known of a Task.
 type Answer struct {
 	// Proved says that the network is in the safe set.
 	Proved bool
@@ -47,8 +47,8 @@ type Answer struct {
 	Proof *Proof
 }
 
-// Serves says whether phases serve a network and a set: hidden layers have ReLU or no activation, and
-// the set has Clauses.
+// Serves reports whether phases serve a network and a set: hidden layers have ReLU or no activation,
+// and the set has Clauses.
 func Serves(net network.Network, safe *property.Safe) bool {
 	return bound.CanSplit(net) && len(Clauses(safe)) > 0
 }
@@ -58,7 +58,7 @@ func Serves(net network.Network, safe *property.Safe) bool {
 // itself, in another mixture in each leaf of its tree. Nil if they are too many.
 func Clauses(safe *property.Safe) (clauses [][]int) { return safe.Clauses() }
 
-// Work is how many products it takes to raise the bounds of all hidden units.
+// Work returns how many products it takes to raise the bounds of all hidden units.
 func Work(net network.Network) (products int) {
 	below := 0
 	for _, l := range net[:len(net)-1] {
@@ -155,7 +155,7 @@ type ranges struct {
 // neuronAt is a neuron of a hidden layer.
 type neuronAt struct{ layer, unit int }
 
-// open says that a neuron may be on both sides of its kink.
+// open reports whether a neuron may be on both sides of its kink.
 func (r *ranges) open(l, i int) bool { return r.phases[l] && r.lo[l][i] < 0 && r.hi[l][i] > 0 }
 
 // usual is the lower slope that LBP takes.
@@ -207,7 +207,7 @@ const (
 	mostSlopes = 1 << 20
 )
 
-// columnsOf is how many rows go down at a time.
+// columnsOf returns how many rows go down at a time.
 func columnsOf(net network.Network) int {
 	neurons := 0
 	for _, l := range net[:len(net)-1] {

@@ -73,7 +73,7 @@ func (c *phaseCase) weightBox(p bound.Precision) bound.Explicit {
 	return b
 }
 
-// somePieces are those of random segments of the box, the whole of it if it has one input.
+// somePieces returns the pieces of random segments of the box, the whole of it if it has one input.
 func (c *phaseCase) somePieces(r *rand.Rand) []linePiece {
 	if len(c.box.Lo) == 1 {
 		return c.pieces(c.box.Lo, c.box.Hi)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Proof is how every row of a conjunction was proved on a box, for networks whose biases are off by
-// noise: what psafe check needs to prove it again without a search. Its JSON is a part of the field
-// proof of records (docs/theory.md, section 6.7). Slopes are lower slopes of ReLUs in 128ths.
+// Proof holds how every row of a conjunction was proved on a box, for networks whose biases are off
+// by noise: what psafe check needs to prove it again without a search. Its JSON is a part of the
+// field proof of records (docs/theory.md, section 6.7). Slopes are lower slopes of ReLUs in 128ths.
 type Proof struct {
 	// Open lists, for each hidden layer, the neurons that may be on both sides of their kink, in
 	// ascending order. Lower slopes and cuts are about them.
@@ -39,8 +39,8 @@ type Tree struct {
 // Leaf stands in a tree for a sub-problem that is proved.
 const Leaf = -1
 
-// LeafSum is how the tails of rows were added up over the leaves of trees on a box ((62), docs/theory.md); Open and
-// Trees are as in Proof. Rows are those of the trees, if the safe set is no conjunction: it follows from them.
+// LeafSum holds how the tails of rows were added up over the leaves of trees on a box ((62), docs/theory.md); Open
+// and Trees are as in Proof. Rows are those of the trees, if the safe set is no conjunction: it follows from them.
 type LeafSum struct {
 	Open  [][]int `json:"open"`
 	Rows  []int   `json:"rows,omitempty"`

@@ -30,8 +30,8 @@ const (
 	worthRefining = 0.95
 )
 
-// clauses says whether clauses are proved, in turns with trees of hidden neurons as long as these narrow
-// their ranges: each by cuts from the whole box on, as all of that is gained by it.
+// clauses reports whether clauses are proved, in turns with trees of hidden neurons as long as these
+// narrow their ranges: each by cuts from the whole box on, as all of that is gained by it.
 func (p *phased) clauses(roots []*knot) (bool, error) {
 	share := p.first
 	for perSide := refineFirst; p.affords(perSide); perSide *= 2 {
@@ -63,7 +63,7 @@ func (p *phased) clauses(roots []*knot) (bool, error) {
 	return true, nil
 }
 
-// affords says that so many sub-problems for each side of a neuron are allowed still.
+// affords reports whether so many sub-problems for each side of a neuron are allowed still.
 func (p *phased) affords(perSide int) bool {
 	return p.task.Most-p.tried >= 2*perSide*len(p.open)
 }
@@ -151,14 +151,14 @@ func (p *phased) refineLayer(k, perSide int) error {
 	return q.tightenSides(k, sides)
 }
 
-// lowest says that one layer alone has neurons that sub-problems can be cut at: the first, whose ranges are
-// what they are.
+// lowest reports whether one layer alone has neurons that sub-problems can be cut at: the first, whose
+// ranges are what they are.
 func (p *phased) lowest() bool {
 	return !slices.ContainsFunc(p.open, func(n neuronAt) bool { return n.layer != p.open[0].layer })
 }
 
-// sides are those of the open neurons of layer k. Trees of the pass before go on where nothing is known
-// better now; elsewhere they would have been cut at others.
+// sides returns the sides of the open neurons of layer k. Trees of the pass before go on where nothing
+// is known better now; elsewhere they would have been cut at others.
 func (p *phased) sides(k int) (list []*side, err error) {
 	n := p.net[k].Outputs()
 	var roots []*knot

@@ -37,7 +37,7 @@ const (
 	branchBatch, candidates = 512, 8
 )
 
-// tree says whether all clauses of the property are proved: at once, or each for itself.
+// tree reports whether all clauses of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
 	var all []*knot
 	for _, clause := range Clauses(p.task.Safe) {
@@ -71,12 +71,12 @@ func (p *phased) root(clause []int) *knot {
 // evenly are n factors that add up to 1.
 func evenly(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
-// aimAfter is how many sub-problems are looked at for each open neuron before neurons are bounded
+// aimAfter is the number of sub-problems looked at for each open neuron before neurons are bounded
 // again, which takes about as long.
 const aimAfter = 4
 
-// solve says whether a sub-problem is proved: by cuts, and where these do not do soon, with bounds of
-// the open neurons for the inputs that it is about, and so on in each part that is left of it.
+// solve reports whether a sub-problem is proved: by cuts, and where these do not do soon, with bounds
+// of the open neurons for the inputs that it is about, and so on in each part that is left of it.
 func (p *phased) solve(k *knot) (bool, error) {
 	waiting, err := p.grow([]*knot{k}, p.tried+aimAfter*len(p.open))
 	if len(waiting) == 0 || err != nil || p.hopeless(waiting) || p.tried+2 > p.task.Most {
@@ -107,7 +107,7 @@ func (p *phased) solveAll(knots []*knot) (bool, error) {
 	return true, nil
 }
 
-// hopeless says of sub-problems whether one is linear: nothing is left to do about it.
+// hopeless reports of sub-problems whether one is linear: nothing is left to do about it.
 func (p *phased) hopeless(waiting []*knot) bool { return slices.ContainsFunc(waiting, p.linear) }
 
 // taken are sub-problems of from, whose ranges are wider, without those that are about no inputs: a
@@ -179,7 +179,7 @@ func (p *phased) cut(knots []*knot) ([]*knot, error) {
 	return append(parts, last...), err
 }
 
-// linear says that no neuron is left to cut at.
+// linear reports whether no neuron is left to cut at.
 func (p *phased) linear(k *knot) bool {
 	cut := 0
 	for _, f := range k.phases {
@@ -315,7 +315,7 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 	return parts, nil
 }
 
-// gain is what is left to prove of both parts of a sub-problem, negative.
+// gain returns what is left to prove of both parts of a sub-problem, negative.
 func gain(parts []*knot) float64 { return min(parts[0].bound, 0) + min(parts[1].bound, 0) }
 
 // promising lists the neurons where a row loses most between what its lines say and max(t, 0), in
@@ -339,8 +339,8 @@ func (p *phased) promising(a *ascent, c int) []neuronAt {
 	return best
 }
 
-// lossApprox is what a row loses at neuron i of layer l: the coefficient times the distance of its
-// line from max(t, 0), at the pre-activation that the gradient has found, and a share of the
+// lossApprox returns what a row loses at neuron i of layer l: the coefficient times the distance of
+// its line from max(t, 0), at the pre-activation that the gradient has found, and a share of the
 // greatest such distance.
 func (a *ascent) lossApprox(l, i, at int) float64 {
 	s, t, lo, hi := a.coefficients[l+1][at], a.zeta[l][at], a.known.lo[l][i], a.known.hi[l][i]

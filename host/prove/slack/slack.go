@@ -60,8 +60,8 @@ const (
 	decisionMore  = 0x1p-40
 )
 
-// PredictiveDown is what to claim of a lower bound, at most 1, of a probability of the predictive or of
-// a difference of two.
+// PredictiveDown returns what to claim of a lower bound, at most 1, of a probability of the predictive
+// or of a difference of two.
 func PredictiveDown(p float64) float64 { return PredictiveBelow(p, 1) }
 
 // PredictiveBelow is PredictiveDown of the mean of something that is most at the most.
@@ -69,7 +69,7 @@ func PredictiveBelow(p, most float64) float64 {
 	return math.Nextafter(p-decisionKept(most-p), math.Inf(-1))
 }
 
-// PredictiveUp is what to claim of an upper bound of a probability: at most 1.
+// PredictiveUp returns what to claim of an upper bound of a probability: at most 1.
 func PredictiveUp(p float64) float64 {
 	return min(1, math.Nextafter(p+decisionKept(p), math.Inf(1)))
 }
@@ -83,8 +83,8 @@ func ChanceDown(p float64) float64 { return math.Nextafter(p-decisionMore, math.
 
 func ChanceUp(p float64) float64 { return min(1, math.Nextafter(p+decisionMore, math.Inf(1))) }
 
-// Mean is what to claim of a mean that is between two bounds: check has them from other roundings, and
-// of networks that were bounded by lines, from other lines.
+// Mean returns what to claim of a mean that is between two bounds: check has them from other
+// roundings, and of networks that were bounded by lines, from other lines.
 func Mean(lo, hi float64, byLines bool) (float64, float64) {
 	share := 0x1p-30
 	if byLines {
@@ -97,8 +97,8 @@ func Mean(lo, hi float64, byLines bool) (float64, float64) {
 	return math.Nextafter(lo-kept, math.Inf(-1)), math.Nextafter(hi+kept, math.Inf(1))
 }
 
-// Deviation is what to claim of the root of a variance between two bounds, of a number whose square is at most
-// size on average: what is left of differences is off by roundings of that size.
+// Deviation returns what to claim of the root of a variance between two bounds, of a number whose square is at
+// most size on average: what is left of differences is off by roundings of that size.
 func Deviation(varLo, varHi, size float64) (float64, float64) {
 	kept := size * 0x1p-40
 	hi := math.Nextafter(math.Sqrt(varHi+varHi*0x1p-30+kept), math.Inf(1))
@@ -108,8 +108,8 @@ func Deviation(varLo, varHi, size float64) (float64, float64) {
 	return max(0, math.Nextafter(math.Sqrt(max(0, varLo-varLo*0x1p-30-kept)), 0)), hi
 }
 
-// DeviationOfSet is what to claim of a deviation between two bounds, of numbers that were bounded by lines
-// and are as large as size on average.
+// DeviationOfSet returns what to claim of a deviation between two bounds, of numbers that were bounded by
+// lines and are as large as size on average.
 func DeviationOfSet(lo, hi, size float64) (float64, float64) {
 	kept := size*0x1p-30 + (hi-lo)*0x1p-10 + hi*0x1p-30
 	if !(kept <= math.MaxFloat64) {
@@ -118,8 +118,8 @@ func DeviationOfSet(lo, hi, size float64) (float64, float64) {
 	return max(0, math.Nextafter(lo-kept, math.Inf(-1))), math.Nextafter(hi+kept, math.Inf(1))
 }
 
-// FormUp is what to claim of the largest value of a quadratic form over a box, where a dual shows
-// formUp >= 0: check looks for a dual of its own, which was found to be up to a thousandth worse.
+// FormUp returns what to claim of the largest value of a quadratic form over a box, where a dual shows formUp >= 0:
+// check looks for a dual of its own, which was found to be up to a thousandth worse.
 func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.Inf(1)) }
 
 // LeavesUp is the probability of failure to claim, rounded up, where sums over leaves of phases show failUp:
@@ -128,7 +128,7 @@ func LeavesUp(failUp float64) float64 {
 	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
 }
 
-// MaskPoints is how many points check's laws of rows of masks have over their reach, which is that of certify.
+// MaskPoints is the number of points of check's laws of rows of masks over their reach, which is that of certify.
 const MaskPoints = 512
 
 // MasksUp is the probability of failure to claim, rounded up, where lattices of masks above hidden bounds show

@@ -58,7 +58,7 @@ func (e *examiner) examine(k int, x []float64) *Counterexample {
 	return nil
 }
 
-// evaluate says whether a point is a counterexample in box k.
+// evaluate returns the counterexample that a point is in box k, nil if it is none.
 func (e *examiner) evaluate(k int, point []*big.Rat) *Counterexample {
 	of := &e.query.Cases[k]
 	x := make([]network.Enclosure, len(point))
@@ -83,7 +83,7 @@ func (e *examiner) evaluate(k int, point []*big.Rat) *Counterexample {
 	return nil
 }
 
-// surely says whether a constraint holds for all outputs between lo and hi.
+// surely reports whether a constraint holds for all outputs between lo and hi.
 func surely(c *vnnlib.Constraint, lo, hi []*big.Rat) bool {
 	worst := make([]*big.Rat, len(lo))
 	for _, t := range c.Terms {
@@ -183,7 +183,7 @@ func (c *Counterexample) OutputApprox(i int) float64 {
 	return v
 }
 
-// Where says in words where the counterexample is, for people.
+// Where returns in words where the counterexample is, for people.
 func (c *Counterexample) Where(q *vnnlib.Query) string {
 	if len(q.Cases) == 1 {
 		return "in the input box"

@@ -188,7 +188,7 @@ func TestRandomNetworks(t *testing.T) {
 	}
 }
 
-// unsafe says whether inputs and outputs are what the query looks for.
+// unsafe reports whether inputs and outputs are what the query looks for.
 func unsafe(q *vnnlib.Query, x, y []*big.Rat) bool {
 	for _, c := range q.Cases {
 		in := true

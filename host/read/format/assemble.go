@@ -12,8 +12,8 @@ import (
 	"psafe/host/read/onnx"
 )
 
-// contents is what every reader ends with: arrays, and what the file says about
-// them. assemble makes a Posterior of it.
+// contents hold what every reader ends with: arrays, and what the file says about them. assemble
+// makes a Posterior of it.
 type contents struct {
 	format string
 	kind   posterior.Kind
@@ -43,7 +43,7 @@ type contents struct {
 	graph *onnx.Graph
 }
 
-// arrays are those of one layer, weights (in, out) or kernels (rows, columns, channels,
+// arrays hold the arrays of one layer, weights (in, out) or kernels (rows, columns, channels,
 // filters); which there are depends on the kind. Stacks have an axis in front, of samples or
 // columns.
 type arrays struct {
@@ -174,8 +174,8 @@ func (n *contents) chain(opt Options) (layers []posterior.Layer, err error) {
 	return layers, nil
 }
 
-// check says whether the four arrays of layer k fit each other. A bias may be
-// (out) or (1, out).
+// check returns an error unless the four arrays of layer k fit each other. A bias may be (out) or
+// (1, out).
 func (a *arrays) check(k int) error {
 	if len(a.weight.Shape) != 2 {
 		return fmt.Errorf("layer %d weight has shape %v: a dense layer needs (in, out)", k, a.weight.Shape)

@@ -10,7 +10,7 @@ import (
 // list of [W, b] per layer, weights (in, out). Neither scale nor activation is in
 // it.
 
-// isBatten says whether value is a list of two lists.
+// isBatten reports whether value is a list of two lists.
 func isBatten(value any) bool {
 	halves, ok := value.(*pickleList)
 	if !ok || len(halves.items) != 2 {

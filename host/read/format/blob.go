@@ -47,7 +47,7 @@ type lazy struct {
 // is done with them next.
 const memoryPerNumber = 24
 
-// freeNumbers is how many numbers a posterior may have whatever the length of its file.
+// freeNumbers is the number of numbers that a posterior may have whatever the length of its file.
 const freeNumbers = 1 << 24
 
 // afford refuses a posterior of n numbers that the file has no room for, or that cannot be

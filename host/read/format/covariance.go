@@ -46,12 +46,12 @@ func covarianceParts(word string) []covariancePart {
 	return nil
 }
 
-// covaries says that layers of a kind of posterior may have covariances.
+// covaries reports whether layers of a kind of posterior may have covariances.
 func covaries(kind posterior.Kind) bool {
 	return kind == posterior.KindCorrelated || kind == posterior.KindJoint
 }
 
-// covariances are those of the layers of p, nil if it has none.
+// covariances returns the covariances of the layers of p, nil if it has none.
 func covariances(p *posterior.Posterior) []*posterior.Covariance {
 	if p.Joint() != nil {
 		return p.Joint()
@@ -80,8 +80,8 @@ func (l *metaLayer) checkCovariance(kind posterior.Kind) error {
 	return nil
 }
 
-// matrix is how many inputs and outputs [W b] of the layer has. Rows are the order in which package network
-// has the inputs, nil if that is the file's: of a convolution inputs are what one filter has in the file.
+// matrix returns how many inputs and outputs [W b] of the layer has. Rows are the order in which package network has
+// the inputs, nil if that is the file's: of a convolution inputs are what one filter has in the file.
 func (l *metaLayer) matrix() (in, out int, rows []int32) {
 	shape := l.parameters.Weight
 	out = shape[len(shape)-1]
@@ -161,7 +161,7 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 	return c, nil
 }
 
-// covarianceArrays are those of layer k of p, which is layer at of the file.
+// covarianceArrays returns the arrays of layer k of p, which is layer at of the file.
 func (m *meta) covarianceArrays(p *posterior.Posterior, k, at int) (list []npy.Named) {
 	all := covariances(p)
 	if all == nil || all[k] == nil {

@@ -89,7 +89,7 @@ func fillCertain(of *npy.Array, scale posterior.Scale) error {
 	return fmt.Errorf("under scale %v no standard deviation is 0, and the network ends without a dense layer: put one at the end", scale)
 }
 
-// unitNumbers is how many numbers the layers that no file has take.
+// unitNumbers returns how many numbers the layers that no file has take.
 func (n *contents) unitNumbers() int64 {
 	if n.plan == nil {
 		return 0

@@ -12,7 +12,7 @@ import (
 
 // The header of version 2 states a graph of layers: docs/files.md, "Graphs of layers".
 
-// graphFields are those of a layer of version 2 beside its name, kind, sources, activation and
+// graphFields are the fields of a layer of version 2 beside its name, kind, sources, activation and
 // numbers of inputs and outputs.
 type graphFields struct {
 	Kernel   []int        `json:"kernel,omitempty"`
@@ -76,7 +76,7 @@ func (p *metaPadding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p.Word)
 }
 
-// first says whether an order is that of channels first; empty is another order's word.
+// first reports whether an order is that of channels first; empty is another order's word.
 func first(order, otherwise string) (bool, error) {
 	if order == "" {
 		order = otherwise
@@ -109,7 +109,7 @@ var fieldsOf = map[string][]string{
 	graph.Reorder:         {"take", "order"},
 }
 
-// weighted says which kinds have weights.
+// weighted reports whether layers of a kind have weights.
 func weighted(kind string) bool {
 	switch kind {
 	case graph.Dense, graph.Conv2D, graph.Conv1D, graph.DepthwiseConv2D, graph.BatchNorm:

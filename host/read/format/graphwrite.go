@@ -130,7 +130,7 @@ func (w *graphWriter) push(l metaLayer, feed []int, image *network.Image, k int)
 	w.m.push(w.p, k, l)
 }
 
-// name is what feeds a layer: source s, or the flatten behind it, which has numbers from
+// name returns what feeds a layer: source s, or the flatten behind it, which has numbers from
 // flattenAt down.
 func (w *graphWriter) name(s int) string {
 	switch {
@@ -172,12 +172,12 @@ func (w *graphWriter) flattened(feed []int) []int {
 	return feed
 }
 
-// alike says whether all sources are images that fit.
+// alike reports whether all sources are images that fit.
 func (w *graphWriter) alike(feed []int, fits func(*network.Image) bool) bool {
 	return !slices.ContainsFunc(feed, func(s int) bool { return !fits(w.image(s)) })
 }
 
-// concats says whether each source is one image of a Concat.
+// concats reports whether each source is one image of a Concat.
 func (w *graphWriter) concats(feed []int, m network.Concat) bool {
 	if len(feed) != len(m.Channels) {
 		return false
@@ -227,7 +227,7 @@ func (l *metaLayer) window(w *network.Window) {
 	}
 }
 
-// inOrder says whether entry i is i.
+// inOrder reports whether entry i is i.
 func inOrder(order []int32) bool {
 	for i, j := range order {
 		if int(j) != i {

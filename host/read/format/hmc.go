@@ -185,7 +185,7 @@ func (n *contents) push(net *kerasNet, list []*npy.Array) error {
 	return nil
 }
 
-// affordSamples says whether as many samples as there are counts can be held, if all are
+// affordSamples returns an error unless as many samples as there are counts can be held, if all are
 // like the first.
 func (n *contents) affordSamples(first []*npy.Array) error {
 	one := int64(0)

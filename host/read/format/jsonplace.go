@@ -48,7 +48,7 @@ func article(value string) string {
 	return "a " + value
 }
 
-// holds says what a field of that Go type holds.
+// holds returns what a field of that Go type holds.
 func holds(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:

@@ -122,7 +122,7 @@ func (a *arrays) without(n int) {
 	a.bias, a.biasSpread, a.noBias, a.biasScale = zeros([]int{n}), zeros([]int{n}), true, posterior.ScaleNone
 }
 
-// certain says whether every spread that is stored is 0, as it is of what is no parameter.
+// certain reports whether every spread that is stored is 0, as it is of what is no parameter.
 func certain(a *npy.Array) bool {
 	return a == nil || !slices.ContainsFunc(a.Data, func(v float64) bool { return v != 0 })
 }

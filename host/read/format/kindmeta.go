@@ -79,8 +79,8 @@ func (t part) data(p *posterior.Posterior, k int) []float64 {
 	return g.Spread
 }
 
-// shape is what the header says of the part of a layer, with a stack of n: as the file has
-// it, or as package network.
+// shape returns what the header says of the part of a layer, with a stack of n: as the file has it,
+// or as package network.
 func (t part) shape(of *graph.Parameters, n int, file bool) []int {
 	var shape []int
 	if t.stacked {

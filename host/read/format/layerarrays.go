@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/npy"
 )
 
-// layerArrays is what the header of a layer may say of its arrays beside their shapes.
+// layerArrays hold what the header of a layer may say of its arrays beside their shapes.
 type layerArrays struct {
 	// WeightScale and BiasScale say what the .scale array holds, in place of the header's
 	// scale; with "none" there is no such array, and the standard deviation is exactly 0.
@@ -48,7 +48,7 @@ func (l *layerArrays) settle(kind posterior.Kind, to *arrays) error {
 	return nil
 }
 
-// lacks says whether the layer has no array for the part.
+// lacks reports whether the layer has no array for the part.
 func (l *layerArrays) lacks(t part) bool {
 	none := posterior.ScaleNone.String()
 	return t.bias && l.noBias() || t.name == "weight.scale" && l.WeightScale == none || t.name == "bias.scale" && l.BiasScale == none
@@ -70,8 +70,7 @@ func (t part) absent(of *graph.Parameters, stack int, numbers *int64) error {
 	return nil
 }
 
-// arraysOf is what a header says of the arrays of layer k of p: the least that gives p
-// again.
+// arraysOf returns what a header says of the arrays of layer k of p: the least that gives p again.
 func arraysOf(p *posterior.Posterior, k int) layerArrays {
 	var l layerArrays
 	layer := &p.Layers[k]
@@ -90,7 +89,7 @@ func arraysOf(p *posterior.Posterior, k int) layerArrays {
 	return l
 }
 
-// biasIsZero says whether all that a file would hold of the bias of layer k is 0, so that
+// biasIsZero reports whether all that a file would hold of the bias of layer k is 0, so that
 // nothing is lost with it.
 func biasIsZero(p *posterior.Posterior, k int) bool {
 	for _, t := range parts(p.Kind) {

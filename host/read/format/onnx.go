@@ -49,8 +49,8 @@ func parseGzip(file blob) (*contents, error) {
 	return &contents{format: "onnx", graph: g}, err
 }
 
-// unpackedONNX is what a file unpacks to, twice: to count, and then into as many bytes, if they
-// are at most limit and fit into memory.
+// unpackedONNX returns what a file unpacks to, twice: to count, and then into as many bytes, if
+// they are at most limit and fit into memory.
 func unpackedONNX(file blob, limit int64) ([]byte, error) {
 	var size int64
 	err := unpack(file, func(z io.Reader) error {

@@ -24,7 +24,7 @@ const (
 	wordFile     = "file "
 )
 
-// SpreadWords says in records what the options say of the standard deviations of an ONNX
+// SpreadWords returns for records what the options say of the standard deviations of an ONNX
 // network: the decimal SD, "relative" and the decimal SDRelative, or "file" and the Scale of
 // SDFile. Empty if they say nothing.
 func (o *Options) SpreadWords() string {
@@ -50,7 +50,7 @@ func (o *Options) SetSpread(words, file string) (err error) {
 	return err
 }
 
-// spread is what the options say of the standard deviations.
+// spread holds what the options say of the standard deviations.
 type spread struct {
 	random lower.Random
 	// bounds of a decimal, of which near is the nearest float64; near is 0 where every

@@ -107,7 +107,7 @@ func unpickle(file blob, copies *budget) (any, error) {
 	return u.stack[0], nil
 }
 
-// windowBytes is how much of a pickle is read at once.
+// windowBytes is the number of bytes of a pickle read at once.
 const windowBytes = 1 << 14
 
 // peek gives the next bytes, n <= windowBytes of them or what remains of the file, until
@@ -128,7 +128,7 @@ func (u *unpickler) peek(n int64) ([]byte, error) {
 	return u.window[:n], nil
 }
 
-// has says whether n more bytes remain.
+// has returns an error unless n more bytes remain.
 func (u *unpickler) has(n uint64) error {
 	if left := uint64(u.file.size - u.pos); n > left {
 		return fmt.Errorf("needs %d bytes, %d remain", n, left)

@@ -110,7 +110,7 @@ func compareNatural(a, b string) int {
 	return len(a) - len(b)
 }
 
-// digits is how many digits text begins with.
+// digits returns how many digits text begins with.
 func digits(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "0123456789"))
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Magic is how every .npy file begins.
+// Magic begins every .npy file.
 const Magic = "\x93NUMPY"
 
-// Header is what a .npy header says.
+// Header holds what a .npy header says.
 type Header struct {
 	// Descr is the element type, for example "<f4", "|u1" or "|O".
 	Descr string
@@ -21,7 +21,7 @@ type Header struct {
 	Shape []int
 }
 
-// IsObject says whether the elements are Python objects.
+// IsObject reports whether the elements are Python objects.
 func (h Header) IsObject() bool {
 	return strings.TrimLeft(h.Descr, "|<>=") == "O"
 }
@@ -64,8 +64,7 @@ func readHeader(r io.Reader) (h Header, n int64, err error) {
 	return h, int64(8 + size + len(text)), nil
 }
 
-// or is what for a stream that ended, or never began, and for the rest the stream's own
-// error.
+// or returns what for a stream that ended, or never began, and for the rest the stream's own error.
 func or(err, what error) error {
 	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
 		return what

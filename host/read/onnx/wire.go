@@ -147,9 +147,9 @@ func (f *field) doubles(to []float64) ([]float64, error) {
 // model_version (5) are numbers.
 var modelFields = map[protowire.Number]bool{2: true, 3: true, 4: true, 6: true, 7: true, 8: true, 14: true, 20: true, 25: true, 26: true}
 
-// Looks says whether the first bytes of a file may be those of a model: every field is one
-// of a model, and there is a version, as in every model, or the graph itself. Protocol
-// buffers begin with nothing that would say more.
+// Looks reports whether the first bytes of a file may be those of a model: every field is one of a
+// model, and there is a version, as in every model, or the graph itself. Protocol buffers begin
+// with nothing that would say more.
 func Looks(head []byte) bool {
 	version := false
 	for rest := head; len(rest) > 0; {

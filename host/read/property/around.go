@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// RegionText says in words, as flags and records do, what T is around a data point.
+// RegionText holds in words, as flags and records do, what T is around a data point.
 type RegionText struct {
 	// Eps is the radius: what ParseVector reads. Empty where T is that of a template.
 	Eps string
@@ -68,10 +68,10 @@ func ReadRegion(text RegionText, inputs int) (*Region, error) {
 	return r, err
 }
 
-// SameRadius says whether two regions move points equally far, as far as float64 tell.
+// SameRadius reports whether two regions move points equally far, as far as float64 tell.
 func (r *Region) SameRadius(of *Region) bool { return r.from.equal(&of.from) && r.to.equal(&of.to) }
 
-// Reach is how far a point moves at most in any coordinate, rounded up.
+// Reach returns how far a point moves at most in any coordinate, rounded up.
 func (r *Region) Reach() float64 {
 	most := max(-r.from.all.Lo, r.to.all.Hi)
 	for _, d := range r.from.each {
@@ -172,7 +172,7 @@ func ballRegion(eps Decimal, clip *[2]Decimal) (Region, error) {
 	return r, nil
 }
 
-// offsets are those of coordinate j.
+// offsets returns the offsets of coordinate j.
 func (r *Region) offsets(j int) (from, to Decimal) {
 	if r.fixed != nil && r.fixed[j] {
 		return Decimal{}, Decimal{}
@@ -214,7 +214,7 @@ func (r *Region) Around(lo, hi []float64) (Box, error) {
 	return b, nil
 }
 
-// reach says for messages how far coordinate j may be from its point.
+// reach returns for messages how far coordinate j may be from its point.
 func (r *Region) reach(j int) string {
 	from, to := r.offsets(j)
 	switch {

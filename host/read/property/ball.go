@@ -25,7 +25,7 @@ func parseNorm(word string) (int, error) {
 	return 0, fmt.Errorf("--norm %.40q is none of inf, 2 and 1: write --norm 2 for the ball of the L2 norm, or leave it out for a box", word)
 }
 
-// Round says that T is a ball, not a box.
+// Round reports whether T is a ball, not a box.
 func (r *Region) Round() bool { return r.norm != 0 }
 
 // ballOf is the ball around a point, whose coordinates are real numbers in [lo[j], hi[j]]; nil where the

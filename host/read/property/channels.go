@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// maxChannels is how long an axis may be that is taken for that of channels.
+// maxChannels is the greatest length of an axis that is taken for that of channels.
 const maxChannels = 4
 
 // InOrder is the points as a network takes them that has the channels of an image first,
@@ -63,15 +63,15 @@ func (p *Points) reordered(channels string) *Points {
 	return &q
 }
 
-// Cube says that the points are images whose three axes are as long as each other, so that no
+// Cube reports whether the points are images whose three axes are as long as each other, so that no
 // shape tells which of them is that of the channels.
 func (p *Points) Cube() bool {
 	return len(p.Shape) == 3 && p.Shape[0] > 1 && p.Shape[0] == p.Shape[1] && p.Shape[1] == p.Shape[2]
 }
 
-// OrderOf says how the points have to be reordered for a network whose file says that an
-// input has that shape: "" if they need not be, else "first" or "last". Axes of length 1 count
-// for nothing, and neither does the shape of flat points. Points of another shape are an error.
+// OrderOf returns how the points have to be reordered for a network whose file says that an input
+// has that shape: "" if they need not be, else "first" or "last". Axes of length 1 count for
+// nothing, and neither does the shape of flat points. Points of another shape are an error.
 func (p *Points) OrderOf(shape []int) (string, error) {
 	is, want := longAxes(p.Shape), longAxes(shape)
 	if len(p.Shape) < 2 || len(shape) < 2 || slices.Equal(is, want) {

@@ -6,13 +6,11 @@ import (
 	"slices"
 )
 
-// Check says whether the task fits a network with the given numbers of inputs
-// and outputs (at least 1; it panics otherwise) and is well-formed: at least one
-// box; in every box a finite Lo[j] <= Hi[j] for each input; an inner box inside
-// of each or none; in every row a
-// finite CLo[i] <= CHi[i] for each output and a finite D <= DHi; alternatives that
-// point to rows there are; a label below outputs. The error is one line that
-// names the task and the place.
+// Check returns an error unless the task fits a network with the given numbers of inputs and
+// outputs (at least 1; it panics otherwise) and is well-formed: at least one box; in every box a
+// finite Lo[j] <= Hi[j] for each input; an inner box inside of each or none; in every row a finite
+// CLo[i] <= CHi[i] for each output and a finite D <= DHi; alternatives that point to rows there
+// are; a label below outputs. The error is one line that names the task and the place.
 func (t *Task) Check(inputs, outputs int) error {
 	needOutputs("Check", outputs)
 	if inputs < 1 {
@@ -40,10 +38,10 @@ func (t *Task) Check(inputs, outputs int) error {
 	return fmt.Errorf("task %d: %w", t.Index, err)
 }
 
-// CheckShape says whether the input has the shape that the task's file says, where both are
-// known. Axes of 1 do not count, since numbers in row-major order stay where they are without
-// them, nor does a shape of one axis, which is the flattened input; but in images whose
-// channels come last every number would be another one where the network takes them first.
+// CheckShape returns an error unless the input has the shape that the task's file says, where both
+// are known. Axes of 1 do not count, since numbers in row-major order stay where they are without
+// them, nor does a shape of one axis, which is the flattened input; but in images whose channels
+// come last every number would be another one where the network takes them first.
 func (t *Task) CheckShape(shape []int) error {
 	task, network := long(t.Shape), long(shape)
 	if len(task) < 2 || len(network) < 2 || slices.Equal(task, network) {
@@ -105,7 +103,7 @@ func (s *Safe) check(outputs int) error {
 	return nil
 }
 
-// members says which of a list is neither a row nor one of the first gates.
+// members returns which of a list is neither a row nor one of the first gates.
 func (s *Safe) members(list []int, gates int) error {
 	for _, m := range list {
 		if m >= len(s.Rows) {
@@ -118,7 +116,7 @@ func (s *Safe) members(list []int, gates int) error {
 	return nil
 }
 
-// ordered says whether lo <= hi and both are finite; NaN is not.
+// ordered reports whether lo <= hi and both are finite; NaN is not.
 func ordered(lo, hi float64) bool {
 	return lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Costs say what each action costs where each class is the truth. The action taken at x is the one of
-// least expected cost, sum_k Of(a, k) pi_k(x) (docs/theory.md, section 9.4).
+// Costs hold what each action costs where each class is the truth. The action taken at x is the one
+// of least expected cost, sum_k Of(a, k) pi_k(x) (docs/theory.md, section 9.4).
 type Costs struct {
 	of [][]*big.Rat
 	// most is the greatest difference between two actions' costs of a class.
 	most *big.Rat
 }
 
-// mostCosts is how many numbers costs may have: records carry them all.
+// mostCosts is the greatest number of numbers in costs: records carry them all.
 const mostCosts = 4096
 
 // ParseCosts reads "0,1;10,0": an action after the other, of each its cost for class 0, 1 and so on.
@@ -94,12 +94,12 @@ func newCosts(rows [][]*big.Rat) (*Costs, error) {
 	return c, nil
 }
 
-// Actions is how many actions there are, and Classes how many classes.
+// Actions returns how many actions there are, and Classes how many classes.
 func (c *Costs) Actions() int { return len(c.of) }
 func (c *Costs) Classes() int { return len(c.of[0]) }
 
-// Over is what action b costs more than action a for each class, as a share, from -1 to 1, of the
-// greatest such difference.
+// Over returns what action b costs more than action a for each class, as a share, from -1 to 1, of
+// the greatest such difference.
 func (c *Costs) Over(b, a int) []*big.Rat {
 	over := make([]*big.Rat, c.Classes())
 	for k := range over {

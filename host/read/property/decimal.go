@@ -232,7 +232,7 @@ func roundRat(r *big.Rat) (lo, hi float64, ok bool) {
 	return lo, hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
 }
 
-// isFraction tells a fraction from decimal text.
+// isFraction reports whether text is a fraction, not decimal text.
 func isFraction(text string) bool { return strings.Contains(text, "/") }
 
 // parseRat reads decimal text, or two separated by "/", the second above 0, such as

@@ -18,12 +18,11 @@ func (r *Row) Negated() Row {
 	return n
 }
 
-// FailsSurely says whether S surely fails, given a lower bound of each row negated
+// FailsSurely reports whether S surely fails, given a lower bound of each row negated
 // (Row.Negated): whether the rows whose bound is above 0, so that they are below 0, keep every
-// alternative from holding. S is closed, so 0 is not enough. An alternative
-// with no rows never fails, and a set without alternatives always does. A bound
-// that is NaN or infinite proves nothing. It panics unless there is a bound for
-// each row.
+// alternative from holding. S is closed, so 0 is not enough. An alternative with no rows never
+// fails, and a set without alternatives always does. A bound that is NaN or infinite proves
+// nothing. It panics unless there is a bound for each row.
 func (s *Safe) FailsSurely(negLo []float64) bool {
 	if len(negLo) != len(s.Rows) {
 		panic(fmt.Sprintf("property: FailsSurely: %d bounds for %d rows", len(negLo), len(s.Rows)))

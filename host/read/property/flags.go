@@ -167,8 +167,8 @@ func newSide(lo, hi string) (side, error) {
 	return s, nil
 }
 
-// reversed says whether lo > hi as real numbers. The enclosures a and b decide
-// unless both numbers lie strictly between the same two float64.
+// reversed reports whether lo > hi as real numbers. The enclosures a and b decide unless both
+// numbers lie strictly between the same two float64.
 func reversed(lo, hi string, a, b Decimal) bool {
 	if a != b || a.Lo == a.Hi {
 		return a.Lo > b.Lo || a.Hi > b.Hi

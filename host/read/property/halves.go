@@ -31,7 +31,7 @@ func (b Box) Widest() int {
 	return best
 }
 
-// Contains says whether x is in the box.
+// Contains reports whether x is in the box.
 func (b Box) Contains(x []float64) bool {
 	for j, v := range x {
 		if !(b.Lo[j] <= v && v <= b.Hi[j]) {

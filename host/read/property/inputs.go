@@ -12,7 +12,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// InputOptions says how the numbers of a data file become inputs.
+// InputOptions describe how the numbers of a data file become inputs.
 type InputOptions struct {
 	// Scale is a positive decimal, or a ratio of two such as "1/255", by which
 	// every number of the file is multiplied. Empty means 1/255 for files of
@@ -163,8 +163,8 @@ func decodePoints(s *source, member string, opt InputOptions, scale *big.Rat) (*
 	return p, err
 }
 
-// fits says, before they are read, why the elements of an array of that shape cannot be
-// points of dim coordinates.
+// fits returns, before they are read, why the elements of an array of that shape cannot be points
+// of dim coordinates.
 func fits(shape []int, bytes bool, dim int) error {
 	if len(shape) == 0 {
 		return errors.New("holds a single number; give an array whose first axis counts points")
@@ -188,7 +188,7 @@ func fits(shape []int, bytes bool, dim int) error {
 	return nil
 }
 
-// unfit says what an array of that shape may be in place of points of dim coordinates.
+// unfit returns what an array of that shape may be in place of points of dim coordinates.
 func unfit(shape []int, coordinates, dim int) string {
 	switch {
 	case len(shape) > 1 && shape[0] > 1 && coordinates*shape[0] == dim: // no overflow: see fits

@@ -103,7 +103,7 @@ func parseEntries(data []byte, outputs int, each func(*safeSets, *node) error) e
 	return nil
 }
 
-// title is how messages call the property n, the i-th of the file.
+// title returns what messages call the property n, the i-th of the file.
 func (n *node) title(i int) string {
 	if name := n.values["name"]; name != nil && name.kind == 's' && name.text != "" {
 		return quote(name.text)
@@ -343,7 +343,7 @@ func (t *Task) parseHints(n *node) error {
 	return nil
 }
 
-// isNumber says whether the node is a number, or a text with a fraction, "8/255".
+// isNumber reports whether the node is a number, or a text with a fraction, "8/255".
 func (n *node) isNumber() bool { return n.kind == 'n' || n.kind == 's' && isFraction(n.text) }
 
 // decimal reads a number.
@@ -378,7 +378,7 @@ func (n *node) onlyKeys(what string, allowed ...string) error {
 	return nil
 }
 
-// forHumans says whether a key is ignored, in every object of the file.
+// forHumans reports whether a key is ignored, in every object of the file.
 func forHumans(key string) bool {
 	return key == "note" || key == "comment" || strings.HasPrefix(key, "paper_")
 }

@@ -64,7 +64,7 @@ func (s *Safe) Clauses() [][]int {
 	return unions(some)
 }
 
-// unions are those of one clause of each list; nil if they are too many, or a list is empty.
+// unions returns the unions of one clause of each list; nil if they are too many, or a list is empty.
 func unions(lists [][][]int) [][]int {
 	if len(lists) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func unions(lists [][][]int) [][]int {
 	return out
 }
 
-// choices is how many sets of k of n there are, or more than maxClauses.
+// choices returns how many sets of k of n there are, or more than maxClauses.
 func choices(n, k int) int {
 	count := 1
 	for i := range min(k, n-k) {

@@ -115,7 +115,7 @@ func (v *Vector) spread(inputs int, shape []int, channels string) error {
 	return nil
 }
 
-// ofShape says what is known of the shape of points.
+// ofShape tells what is known of the shape of points.
 func ofShape(shape []int) string {
 	if len(shape) < 2 {
 		return ", whose points are flat lists"
@@ -123,8 +123,8 @@ func ofShape(shape []int) string {
 	return fmt.Sprintf(" of shape %v", shape)
 }
 
-// Agrees says where the numbers of typed are not those of n, which are float64: neither the
-// same nor rounded to one, nor to a float32 as frameworks keep them.
+// Agrees returns where the numbers of typed are not those of n, which are float64: neither the same
+// nor rounded to one, nor to a float32 as frameworks keep them.
 func (n *Norm) Agrees(typed *Norm, inputs int) error {
 	for j := range inputs {
 		for _, of := range []struct {

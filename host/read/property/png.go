@@ -113,7 +113,7 @@ func FilesOf(path string) []string {
 	return []string{FileOf(path)}
 }
 
-// isPNG says whether a file is called one.
+// isPNG reports whether a file is called one.
 func isPNG(name string) bool { return strings.HasSuffix(name, ".png") }
 
 // imageFiles are the PNG files of a folder, by name, or of a list; nil if path is neither.

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// pointSteps is how many steps a written point has in each coordinate of its box.
+// pointSteps is the number of steps of a written point in each coordinate of its box.
 const pointSteps = math.MaxUint16
 
 // EncodePoint writes a point of the box in base64: for each coordinate the nearest of

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// values is what the rows say at exact logits: coefficients are float64 here.
+// values returns what the rows say at exact logits: coefficients are float64 here.
 func values(s Safe, y []float64) []float64 {
 	v := make([]float64, len(s.Rows))
 	for r, row := range s.Rows {

@@ -27,8 +27,8 @@ type Gate struct {
 	Of   []int
 }
 
-// Holds says whether S follows from lower bounds of the rows, as it does where those that are >= 0
-// make it hold. NaN is never >= 0.
+// Holds reports whether S follows from lower bounds of the rows, as it does where those that are >=
+// 0 make it hold. NaN is never >= 0.
 func (s *Safe) Holds(rowLo []float64) bool { return s.MarginLo(rowLo) >= 0 }
 
 // MarginLo returns max over alternatives of the min over their members of lower bounds: S follows

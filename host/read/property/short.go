@@ -24,8 +24,8 @@ var specKinds = []string{KeepsClass, kindArgmaxIs, kindArgmaxIsNever, kindArgmax
 // SpecKinds are the kinds of --property in words, for completion and help.
 func SpecKinds() []string { return slices.Clone(specKinds) }
 
-// NeedsClass says whether a --property in words leaves a class open: keeps_class,
-// top_k:K, margin:M and class_change_only:B,C. WithClass adds it, of each input another.
+// NeedsClass reports whether a --property in words leaves a class open: keeps_class, top_k:K,
+// margin:M and class_change_only:B,C. WithClass adds it, of each input another.
 func NeedsClass(text string) bool {
 	text = strings.TrimSpace(text)
 	switch kind, rest, argument := strings.Cut(text, ":"); kind {
@@ -37,14 +37,14 @@ func NeedsClass(text string) bool {
 	return false
 }
 
-// IsClass says whether a --property in words is that one class is the largest output: keeps_class, or
-// argmax_is with a class, as records have it.
+// IsClass reports whether a --property in words is that one class is the largest output: keeps_class,
+// or argmax_is with a class, as records have it.
 func IsClass(text string) bool {
 	kind, _, argument := strings.Cut(strings.TrimSpace(text), ":")
 	return kind == KeepsClass && !argument || kind == kindArgmaxIs && argument
 }
 
-// IsBox says whether a --property in words is a box of outputs.
+// IsBox reports whether a --property in words is a box of outputs.
 func IsBox(text string) bool {
 	kind, _, argument := strings.Cut(strings.TrimSpace(text), ":")
 	return kind == kindOutputBox && argument
@@ -185,7 +185,7 @@ func argmaxIn(classes []int, outputs int) (Safe, error) {
 	return s, nil
 }
 
-// unknownSpec says what there is instead of a text that is no property.
+// unknownSpec tells what there is instead of a text that is no property.
 func unknownSpec(kind string) error {
 	if strings.ContainsAny(kind, "./\\") {
 		return errors.New("is neither a property nor a file that is there; mend the name of the property file")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// holdsAt says whether the logits, small whole numbers, are in S by the lower ends of its
-// rows: exactly, since all numbers are whole or, of one kind, an offset of about a third.
+// holdsAt reports whether the logits, small whole numbers, are in S by the lower ends of its rows:
+// exactly, since all numbers are whole or, of one kind, an offset of about a third.
 func holdsAt(s *Safe, y []int) bool {
 	rows := make([]float64, len(s.Rows))
 	for r, row := range s.Rows {

@@ -75,7 +75,7 @@ func (s *source) finish() (digest string, err error) {
 	return fmt.Sprintf("%x", s.digest.Sum(nil)), nil
 }
 
-// begins says whether the content begins with any of the texts.
+// begins reports whether the content begins with any of the texts.
 func (s *source) begins(texts ...string) bool {
 	for _, text := range texts {
 		if head, _ := s.Peek(len(text)); string(head) == text {
@@ -93,7 +93,7 @@ func (s *source) ended() error {
 	return nil
 }
 
-// or is what if err is none of the stream itself.
+// or returns what if err is none of the stream itself, else err.
 func or(err, what error) error {
 	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
 		return what

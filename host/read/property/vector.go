@@ -57,7 +57,7 @@ func VectorFile(text string) string {
 	return ""
 }
 
-// equal says whether both have the same number for every input.
+// equal reports whether both have the same number for every input.
 func (v *Vector) equal(w *Vector) bool {
 	return v.all == w.all && slices.Equal(v.each, w.each)
 }
@@ -102,7 +102,7 @@ func readRows(path string, rows int) (out [][]Decimal, digest string, err error)
 	return out, digest, nil
 }
 
-// fitsRows says why an array of that shape is not so many rows of numbers.
+// fitsRows returns why an array of that shape is not so many rows of numbers.
 func fitsRows(shape []int, bytes bool, rows int) error {
 	want := "(inputs,)"
 	if rows > 1 {
@@ -128,7 +128,7 @@ func (v *Vector) at(j int) Decimal {
 	return v.each[j]
 }
 
-// fits says whether there is a number for each of so many inputs.
+// fits returns an error unless there is a number for each of so many inputs.
 func (v *Vector) fits(inputs int) error {
 	if v.each != nil && len(v.each) != inputs {
 		return fmt.Errorf("has %d numbers, the network has %d inputs; give one for each, or one for all without brackets", len(v.each), inputs)

@@ -87,7 +87,7 @@ func enclosed(r *big.Rat) (Decimal, error) {
 	return Decimal{lo, hi}, nil
 }
 
-// complement is where a set does not hold.
+// complement returns where a set does not hold.
 func complement(unsafe *vnnlib.Set, outputs int, m *memory) (Safe, error) {
 	p := newFormula(outputs, m)
 	l, err := p.failing(unsafe)

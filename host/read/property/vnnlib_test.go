@@ -95,8 +95,8 @@ func border(r *rand.Rand, c *vnnlib.Case) []*big.Rat {
 	return y
 }
 
-// holdsExactly says whether the stored set surely holds at y: every coefficient of a row
-// at its worst.
+// holdsExactly reports whether the stored set surely holds at y: every coefficient of a row at its
+// worst.
 func holdsExactly(s *Safe, y []*big.Rat) bool {
 	lo := make([]float64, len(s.Rows))
 	for i, row := range s.Rows {
@@ -138,7 +138,7 @@ func TestQueryStrictness(t *testing.T) {
 	}
 }
 
-// inUnsafe says whether outputs are in the set that the case states.
+// inUnsafe reports whether outputs are in the set that the case states.
 func inUnsafe(c *vnnlib.Case, y []*big.Rat) bool {
 	return c.Unsafe.Holds(func(k *vnnlib.Constraint) bool { return k.Holds(y) })
 }

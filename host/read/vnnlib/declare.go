@@ -314,7 +314,7 @@ func (q *parser) declared(end place) error {
 	return nil
 }
 
-// element is how messages call input i.
+// element returns what messages call input i.
 func (q *parser) element(i int) string {
 	in := &q.query.Input
 	if q.network == nil {

@@ -23,7 +23,7 @@ type expression struct {
 	says *Set
 }
 
-// set is what an expression about outputs alone says.
+// set returns what an expression about outputs alone says.
 func (e *expression) set() *Set {
 	if e.says == nil {
 		e.says = e.newSet()
@@ -45,7 +45,7 @@ func (e *expression) newSet() *Set {
 	return s
 }
 
-// conjunction is what holds together: bounds of inputs and sets of outputs.
+// conjunction is a set of constraints that hold together: bounds of inputs and sets of outputs.
 type conjunction struct {
 	bounds map[int]*bounds
 	sets   []*Set
@@ -59,7 +59,7 @@ func all(sets []*Set) *Set {
 	return &Set{Of: sets}
 }
 
-// bounds are those of one input, nil where there is none.
+// bounds hold the bounds of one input, nil where there is none.
 type bounds struct {
 	lo, hi     *big.Rat
 	loStrict   bool
@@ -143,7 +143,7 @@ func (w written) times(by written) written {
 	return written{w.alternatives * by.alternatives, w.alternatives*by.listed + by.alternatives*w.listed}
 }
 
-// count is how much alternatives makes.
+// count returns how much alternatives makes.
 func (e *expression) count() written {
 	if !e.inputs || e.kids == nil {
 		return written{1, 1}

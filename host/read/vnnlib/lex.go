@@ -20,7 +20,7 @@ const (
 	maxDepth   = 100
 )
 
-// place is where something stands, from 1; columns count bytes.
+// place holds where something stands, from 1; columns count bytes.
 type place struct{ line, column int32 }
 
 func (p place) errorf(format string, args ...any) error {

@@ -25,7 +25,7 @@ var (
 	errTooLong   = errors.New("is a number of too many digits or with an exponent beyond 400; round it")
 )
 
-// looksNumeric says whether a symbol can only be meant as a number.
+// looksNumeric reports whether a symbol can only be meant as a number.
 func looksNumeric(text string) bool {
 	text = strings.TrimLeft(text, "+-")
 	return text != "" && numeric(text[0])

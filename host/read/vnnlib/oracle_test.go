@@ -54,7 +54,7 @@ func (e expr) value(at map[string]*big.Rat) *big.Rat {
 	return total
 }
 
-// holds says whether a boolean expression holds at a point.
+// holds reports whether a boolean expression holds at a point.
 func (e expr) holds(at map[string]*big.Rat) bool {
 	switch e.op {
 	case "and", "or":
@@ -175,7 +175,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// has says whether inputs x and outputs y are what the query looks for.
+// has reports whether inputs x and outputs y are what the query looks for.
 func (q *Query) has(x, y []*big.Rat) bool {
 	for _, c := range q.Cases {
 		in := true

@@ -23,7 +23,7 @@ func modern(more string) string {
 ` + more
 }
 
-// polytopes are what a small set is the union of.
+// polytopes returns what a small set is the union of.
 func (s *Set) polytopes() (all [][]*Constraint) {
 	if s.Constraint != nil {
 		return [][]*Constraint{{s.Constraint}}

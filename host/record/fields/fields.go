@@ -5,7 +5,7 @@ package fields
 
 import "slices"
 
-// Class is what psafe check knows of a field.
+// Class names what psafe check knows of a field.
 type Class string
 
 // The classes. What a record says of them is in docs/results.md.

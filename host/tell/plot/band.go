@@ -34,7 +34,7 @@ type BandPanel struct {
 	Boxes      []BandBox
 }
 
-// mostPanels is how many panels a figure holds.
+// mostPanels is the greatest number of panels of a figure.
 const mostPanels = 6
 
 // DrawBand draws the band once for each panel, with the panel's boxes on it, each
@@ -64,7 +64,7 @@ func DrawBand(band Band, panels []BandPanel) (*Figure, error) {
 	}), nil
 }
 
-// check says what makes a band no band.
+// check returns what makes a band no band.
 func (b *Band) check() error {
 	switch {
 	case len(b.X) < 2 || len(b.MeanApprox) != len(b.X) || len(b.SDApprox) != len(b.X):
@@ -81,7 +81,7 @@ func (b *Band) check() error {
 	return nil
 }
 
-// check says what makes a box no property with bounds.
+// check returns what makes a box no property with bounds.
 func (b *BandBox) check() error {
 	switch {
 	case !allFinite([]float64{b.XLo, b.XHi, b.YLo, b.YHi}):
@@ -94,7 +94,7 @@ func (b *BandBox) check() error {
 	return nil
 }
 
-// cell is what is known of the box.
+// cell returns what is known of the box.
 func (b *BandBox) cell() Cell {
 	if b.PLower == 0 && b.PUpper == 1 {
 		return Cell{State: Nothing}

@@ -23,8 +23,7 @@ var (
 	open   = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, diamond{}}
 )
 
-// mostSeries is how many lines one figure holds: each has a colour and mark of its
-// own.
+// mostSeries is the greatest number of lines of one figure: each has a colour and mark of its own.
 const mostSeries = 20
 
 const (
@@ -149,7 +148,7 @@ func (d diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(p)
 }
 
-// dashes are those of upper bounds.
+// dashes are the dashes of upper bounds.
 var dashes = []vg.Length{vg.Points(4), vg.Points(4)}
 
 // epsKeys explains the kinds of lines and bars, in grey.
@@ -195,7 +194,7 @@ func (i *intervals) add(m *record.Mean) {
 	}
 }
 
-// keys say what a bar of an interval is, and that P_safe is a share of finitely many networks.
+// keys tells what a bar of an interval is, and that P_safe is a share of finitely many networks.
 func (i *intervals) keys(style draw.LineStyle) (keys []key) {
 	if i.n > 0 {
 		of := ""
@@ -215,7 +214,7 @@ func (i *intervals) keys(style draw.LineStyle) (keys []key) {
 	return keys
 }
 
-// inputsWords says how many inputs the means are over.
+// inputsWords tells how many inputs the means are over.
 func inputsWords(series []Series) string {
 	lo, hi := series[0].Points[0].Inputs, 0
 	for _, s := range series {

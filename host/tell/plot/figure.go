@@ -107,7 +107,7 @@ func withLegend(p *plot.Plot, width, height vg.Length, keys []key) *Figure {
 	return legendBelow(width, height, keys, p.Draw)
 }
 
-// legendBelow is what paint draws with a legend below it.
+// legendBelow returns what paint draws with a legend below it.
 func legendBelow(width, height vg.Length, keys []key, paint func(draw.Canvas)) *Figure {
 	l := plot.NewLegend()
 	l.TextStyle = sans(l.TextStyle, 9)

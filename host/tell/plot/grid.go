@@ -8,7 +8,7 @@ import (
 	"psafe/host/record"
 )
 
-// State says what is known of a cell of a heatmap.
+// State names what is known of a cell of a heatmap.
 type State int
 
 const (
@@ -35,7 +35,7 @@ type Grid struct {
 // a part of it: coordinates written with few digits are no irregular grid.
 const gridSlack = 0.05
 
-// mostCells is how many columns or rows a figure shows as cells of some pixels.
+// mostCells is the greatest number of columns or rows that a figure shows as cells of some pixels.
 const mostCells = 400
 
 // HeatGrid puts the values of records, by index of their points, on the grid that

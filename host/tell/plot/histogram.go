@@ -13,7 +13,7 @@ import (
 	"psafe/host/record"
 )
 
-// histogramBins is how many parts of [0, 1] a histogram has.
+// histogramBins is the number of parts of [0, 1] in a histogram.
 const histogramBins = 20
 
 // bins are how many numbers lie in each part; the last has 1 too.
@@ -47,7 +47,7 @@ func (b *columnsOf) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// mostHistograms is how many panels a figure of histograms holds.
+// mostHistograms is the greatest number of panels of a figure of histograms.
 const mostHistograms = 12
 
 // DrawHistogram draws how many records have which p_lower, filled, and which p_upper, hatched: in a
@@ -232,7 +232,7 @@ func DrawQuantiles(spreads []Spread) (*Figure, error) {
 	return withLegend(p, epsWidth, epsHeight, keys), nil
 }
 
-// dashesOf are those of line i, so that lines differ where colours do not: whole ones first.
+// dashesOf returns the dashes of line i, so that lines differ where colours do not: whole ones first.
 func dashesOf(i int) []vg.Length {
 	return [][]vg.Length{nil, {vg.Points(7), vg.Points(2)}, {vg.Points(1.5), vg.Points(2)}, {vg.Points(8), vg.Points(2), vg.Points(1.5), vg.Points(2)}}[i%4]
 }

@@ -90,7 +90,7 @@ func stroke(x, y []float64, style draw.LineStyle) *plotter.Line {
 	return l
 }
 
-// allFinite says whether all numbers are.
+// allFinite reports whether all numbers are finite.
 func allFinite(lists ...[]float64) bool {
 	for _, list := range lists {
 		for _, v := range list {
@@ -102,7 +102,7 @@ func allFinite(lists ...[]float64) bool {
 	return true
 }
 
-// rising says whether numbers grow from one to the next.
+// rising reports whether numbers grow from one to the next.
 func rising(x []float64) bool {
 	for i := range x[1:] {
 		if !(x[i] < x[i+1]) {

@@ -9,9 +9,9 @@ import (
 	"psafe/host/record"
 )
 
-// Quantity is what is drawn against eps: P_safe, or what is known of decisions of posterior predictives
-// (docs/decisions.md): the share of the inputs for which the class is that of the predictive everywhere
-// on T, or that of a majority of the networks.
+// Quantity describes what is drawn against eps: P_safe, or what is known of decisions of posterior
+// predictives (docs/decisions.md): the share of the inputs for which the class is that of the
+// predictive everywhere on T, or that of a majority of the networks.
 type Quantity struct {
 	word                string
 	title, lower, upper string

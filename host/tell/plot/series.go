@@ -32,7 +32,7 @@ type Group struct {
 	Bars []*record.Mean
 }
 
-// ByWords are what series may be told apart by; histograms also by eps.
+// ByWords are the words for what series may be told apart by; histograms also by eps.
 var ByWords = []string{"posterior", "method", "property", "precision", "inputs", "file"}
 
 // EpsSeries sorts records into series by the words of by, and averages those of
@@ -244,7 +244,7 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 	return labels, nil
 }
 
-// severalProperties says whether records are of more than one property, as the page groups them.
+// severalProperties reports whether records are of more than one property, as the page groups them.
 func severalProperties(records []record.Placed) bool {
 	return slices.ContainsFunc(records, func(r record.Placed) bool {
 		return summary.PropertyOf(r.Record) != summary.PropertyOf(records[0].Record)

@@ -8,9 +8,8 @@ import (
 	"psafe/host/record"
 )
 
-// Steps is how bounds of one weight box and T go through a network of one input,
-// one hidden layer of ReLU and one output. What has Approx in its name is of drawn
-// networks; all else is a bound.
+// Steps hold how bounds of one weight box and T go through a network of one input, one hidden layer
+// of ReLU and one output. What has Approx in its name is of drawn networks; all else is a bound.
 type Steps struct {
 	T [2]float64
 	// Gamma is the half-width of the weight box in standard deviations, as typed.
@@ -58,7 +57,7 @@ func (l StepsLine) least(t []float64) []float64 {
 	return y
 }
 
-// check says what cannot be drawn.
+// check returns what cannot be drawn.
 func (s *Steps) check() error {
 	switch {
 	case len(s.Hidden) < 1 || len(s.Hidden) > mostNeurons:

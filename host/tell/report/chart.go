@@ -126,7 +126,7 @@ func (d *drawing) markAt(s int, class string, x, y float64) {
 	}
 }
 
-// colours is how many the style sheet has for series.
+// colours is the number of colours that the style sheet has for series.
 const colours = 6
 
 // drawCurves draws the series of one chart.

@@ -155,7 +155,7 @@ func seriesOf(records []record.Placed) (s series, note string) {
 	return s, ""
 }
 
-// methodWords say how bounds were asked for: records that differ in them are on different lines.
+// methodWords tells how bounds were asked for: records that differ in them are on different lines.
 func methodWords(r *record.Record) string {
 	words := strings.TrimPrefix(r.Flags, "--method ")
 	// Where the field precision may be that of the host, Flags has what was asked for.
@@ -165,7 +165,7 @@ func methodWords(r *record.Record) string {
 	return fmt.Sprintf("%s seed %d", words, r.Seed)
 }
 
-// question is what a record of a posterior is about but for its radius. A path counts where
+// question tells what a record of a posterior is about but for its radius. A path counts where
 // there is no digest of its file.
 func question(r *record.Record) string {
 	entry, clip, mean, std := -1, r.Clip, r.Mean, r.Std

@@ -66,7 +66,7 @@ func (p *packer) column(name string) column {
 	return column{Name: name, Texts: strings.Join(texts, "\n")}
 }
 
-// says is whether a row says anything.
+// says reports whether a row says anything.
 func (p *packer) says() bool { return len(p.words) > 1 || p.words[0] != "" }
 
 // field is a field of records, or one of an object in a record, as psafe's tables call it.
@@ -75,7 +75,7 @@ type field struct {
 	at   []int // for reflection
 }
 
-// fields are those of records in their order, without the proof, which only psafe check reads.
+// fields returns the fields of records in their order, without the proof, which only psafe check reads.
 func fields() []field { return fieldsOf(reflect.TypeFor[record.Record](), "", nil) }
 
 func fieldsOf(t reflect.Type, prefix string, at []int) []field {
@@ -98,7 +98,7 @@ func fieldsOf(t reflect.Type, prefix string, at []int) []field {
 	return list
 }
 
-// text is what a record says in the field, empty where it says nothing: numbers and lists as
+// text returns what a record says in the field, empty where it says nothing: numbers and lists as
 // in its line.
 func (f *field) text(r *record.Record) string {
 	v := reflect.ValueOf(r)

@@ -23,7 +23,7 @@ type radiiPart struct {
 // radiusRow is a line of the table that says what the curves do.
 type radiusRow struct{ Eps, Lower, Upper string }
 
-// mostRadiusRows is how many lines that table has at most.
+// mostRadiusRows is the greatest number of lines of that table.
 const mostRadiusRows = 64
 
 // radiiParts has one for each group of radii.
@@ -73,7 +73,7 @@ func rowsOf(all []record.RadiusCount) (rows []string) {
 	return rows
 }
 
-// radiusBins is how many parts a histogram of radii has, from 0 to the largest one.
+// radiusBins is the number of parts of a histogram of radii, from 0 to the largest one.
 const radiusBins = 20
 
 func radiusHistogram(title, note string, counts []record.RadiusCount, most *big.Rat) histogram {

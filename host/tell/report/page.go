@@ -29,7 +29,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// Options say what is on the page beside the records.
+// Options describe what is on the page beside the records.
 type Options struct {
 	// Title is the heading; empty stands for one that says what the page is.
 	Title string
@@ -49,10 +49,10 @@ type Options struct {
 	ShapeOf func(*record.Record) []int
 }
 
-// MostComfortable is how many records a browser shows without a wait that one notices.
+// MostComfortable is the number of records that a browser shows without a wait that one notices.
 const MostComfortable = 200_000
 
-// content is what the template fills in.
+// content holds what the template fills in.
 type content struct {
 	Policy, Style, Script, Data   template.HTML
 	Title, Guarantee              string
@@ -142,7 +142,7 @@ func wordsOf(list []summary.Contradiction) []string {
 	return words
 }
 
-// mostLines is how many lines of one kind the head of the page has, and the notes.
+// mostLines is the greatest number of lines of one kind in the head of the page, and of notes.
 const mostLines = 20
 
 // capped are lines for the page, the first of many.
@@ -212,7 +212,7 @@ func numberOr(n int) string {
 	return strconv.Itoa(n)
 }
 
-// count is how many inputs are drawn.
+// count returns how many inputs are drawn.
 func (d *drawn) count() int {
 	n := 0
 	seen := map[[2]int]bool{}
@@ -249,7 +249,7 @@ func verdictsOf(result *summary.Result) []verdict {
 	return list
 }
 
-// countedOf says what the counts of verdicts are not: of inputs, or of networks.
+// countedOf tells what the counts of verdicts are not: of inputs, or of networks.
 func countedOf(result *summary.Result) []string {
 	var list []string
 	if result.Questions < result.Records && result.NotCompared == 0 {
@@ -262,7 +262,7 @@ func countedOf(result *summary.Result) []string {
 	return list
 }
 
-// files are those that the records are from, in their order.
+// files returns the files that the records are from, in their order.
 func files(records []record.Placed) []string {
 	var list []string
 	seen := map[string]bool{}

@@ -9,13 +9,13 @@ import (
 	"psafe/host/tell/summary"
 )
 
-// chosenByVerdict is what records of psafe radius are not good for.
+// chosenByVerdict warns what records of psafe radius are not good for.
 const chosenByVerdict = "These records are of different inputs at different radii, which psafe radius chooses by their verdicts: shares and means of bounds over them say nothing of the inputs."
 
 // mostOpening is of how many groups of radii the sentence on top speaks.
 const mostOpening = 4
 
-// foundOf says how large radii are that were looked for, in a sentence for each group.
+// foundOf tells how large the radii are that were looked for, in a sentence for each group.
 func foundOf(groups []summary.RadiiGroup) string {
 	text := chosenByVerdict
 	for i, g := range groups {
@@ -37,8 +37,8 @@ func foundOf(groups []summary.RadiiGroup) string {
 	return text
 }
 
-// radiiOf says what records are about whose radii were chosen for each input by its verdict, as those of
-// psafe radius: radii, of which both ends are records. The mean of what is certified counts 0 where
+// radiiOf tells what records are about whose radii were chosen for each input by its verdict, as those
+// of psafe radius: radii, of which both ends are records. The mean of what is certified counts 0 where
 // nothing is, and is rounded down; that of what is refuted is rounded up.
 func radiiOf(records []record.Placed) string {
 	var radii record.Radii

@@ -28,14 +28,14 @@ type sheet struct {
 // mostSide is the longest side of a picture; larger images are drawn smaller.
 const mostSide = 64
 
-// grid says where the pixels of an image are among the coordinates of a point.
+// grid holds where the pixels of an image are among the coordinates of a point.
 type grid struct {
 	height, width, channels int
 	// Steps between neighbours.
 	row, col, channel int
 }
 
-// gridOf is how points of that shape are drawn: as grey or coloured images, or not at all.
+// gridOf returns how points of that shape are drawn: as grey or coloured images, or not at all.
 func gridOf(shape []int) (g grid, ok bool) {
 	colours := func(n int) bool { return n == 1 || n == 3 }
 	switch {

@@ -18,7 +18,7 @@ type fact struct {
 	Short bool
 }
 
-// mostWords is how many different values a fact lists.
+// mostWords is the greatest number of different values that a fact lists.
 const mostWords = 12
 
 // factsOf lists what was certified, on what and by what.
@@ -113,10 +113,10 @@ func kindOf(r *record.Record) string {
 	return shown(strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label)))
 }
 
-// sentence is what the page says, in parts: a term that it explains, and the explanation.
+// sentence is a sentence of the page, in parts: a term that it explains, and the explanation.
 type sentence struct{ Term, Words string }
 
-// guaranteeOf says what the numbers are, as far as these records have them.
+// guaranteeOf tells what the numbers are, as far as these records have them.
 func guaranteeOf(records []record.Placed) []sentence {
 	statistical, stopped, templates, properties, balls := 0, 0, false, false, false
 	var requires []string

@@ -11,11 +11,10 @@ import (
 	"psafe/host/record"
 )
 
-// mostGroups is how many groups are told apart: the records of further ones are counted
-// together.
+// mostGroups is the number of groups told apart: the records of further ones are counted together.
 const mostGroups = 10_000
 
-// About is what the records of a group have in common.
+// About holds what the records of a group have in common.
 type About struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
@@ -53,7 +52,7 @@ type groups struct {
 	key  []byte
 }
 
-// aboutOf is what a record is about.
+// aboutOf returns what a record is about.
 func aboutOf(r *record.Record) About {
 	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Predictive, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.RuleWords(), r.MethodAsked(), r.Eps}
 }
@@ -81,13 +80,13 @@ func (g *groups) add(r *record.Record) {
 	of.add(r)
 }
 
-// butRadius is what a group asks, but for the radius.
+// butRadius returns what a group asks, but for the radius.
 func (g *group) butRadius() [6]string {
 	return [6]string{g.PosteriorSHA256, g.Predictive, g.InputsSHA256, g.Property, g.Rule, g.Method}
 }
 
-// otherInputs says of which questions the groups at different radii are about different inputs: those of
-// psafe radius are, and were chosen by their verdicts.
+// otherInputs reports of which questions the groups at different radii are about different inputs: those
+// of psafe radius are, and were chosen by their verdicts.
 func otherInputs(groups []*group) map[[6]string]bool {
 	first, other := map[[6]string]*group{}, map[[6]string]bool{}
 	for _, g := range groups {

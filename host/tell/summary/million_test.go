@@ -20,7 +20,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// mostMegabytes is how much memory a million records may take, whatever is done with them.
+// mostMegabytes is the memory that a million records may take, whatever is done with them.
 const mostMegabytes = 300
 
 // What TestMillion's processes do: with what is in this variable, on the file in the next.
@@ -77,7 +77,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// TestMillionProcess is what TestMillion runs.
+// TestMillionProcess does what TestMillion runs.
 func TestMillionProcess(t *testing.T) {
 	path, task := os.Getenv(fileVariable), os.Getenv(taskVariable)
 	if path == "" {

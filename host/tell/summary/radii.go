@@ -44,7 +44,7 @@ type RadiusShare struct {
 	Upper json.Number `json:"upper"`
 }
 
-// mostRadiiGroups is how many are told apart; the records of others are counted in no radii.
+// mostRadiiGroups is the number of groups told apart; the records of others are counted in no radii.
 const mostRadiiGroups = 1000
 
 // radii are the groups so far.
@@ -75,7 +75,7 @@ func (s *radii) add(r *record.Record) {
 	g.Found.Add(r)
 }
 
-// digits are those behind the point of radii and shares in JSON.
+// digits is the number of digits behind the point of radii and shares in JSON.
 const digits = 9
 
 // result are the groups, with shares at these radii.
@@ -132,7 +132,7 @@ func (p *printer) found() {
 	}
 }
 
-// cells are those of a group in the table.
+// cells returns the cells of a group in the table.
 func (g *RadiiGroup) cells() []string {
 	const places = 6
 	f := g.Found

@@ -41,10 +41,10 @@ type Summary struct {
 	questions                     record.Questions
 }
 
-// Bins is how many parts of the same width the distribution from 0 to 1 has.
+// Bins is the number of parts of the same width of the distribution from 0 to 1.
 const Bins = 20
 
-// Limits are those of the shares of records with p_lower at least so much.
+// Limits are the limits of the shares of records with p_lower at least so much.
 var Limits = [...]string{"0.9", "0.99", "0.999"}
 
 // Add takes a record, of which it keeps nothing that changes.
@@ -86,7 +86,7 @@ func (s *Summary) Add(p *record.Placed) {
 	s.questions.Add(p)
 }
 
-// claimsLower says whether a record says anything of p_lower: with --method statistical it is
+// claimsLower reports whether a record says anything of p_lower: with --method statistical it is
 // always 0, which belongs to no mean.
 func claimsLower(r *record.Record) bool { return r.Method != "statistical" }
 

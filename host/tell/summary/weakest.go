@@ -10,7 +10,7 @@ import (
 	"psafe/host/record"
 )
 
-// mostWeak is how many of the weakest are kept.
+// mostWeak is the number of the weakest that are kept.
 const mostWeak = 10
 
 // weakest are the least records by some order, the least first.
@@ -70,7 +70,7 @@ func (w *weakest) result() []Weak {
 	return list
 }
 
-// title is what a record is about, in few words.
+// title tells what a record is about, in few words.
 func (w *Weak) title() string {
 	text := strconv.Itoa(w.Index)
 	if w.Name != "" {

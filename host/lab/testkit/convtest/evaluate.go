@@ -85,7 +85,7 @@ func (p *Path) Logits(x []float64) []float64 {
 	return out[len(out)-1]
 }
 
-// Input is what feeds layer k, after At(x).
+// Input returns what feeds layer k, after At(x).
 func (p *Path) Input(k int, x []float64) []float64 {
 	var z []float64
 	for _, s := range sources(p.Layers, k) {
@@ -98,7 +98,7 @@ func (p *Path) Input(k int, x []float64) []float64 {
 	return z
 }
 
-// sources is what feeds layer k.
+// sources returns what feeds layer k.
 func sources(layers []posterior.Layer, k int) []int {
 	if s := layers[k].Sources; s != nil {
 		return s

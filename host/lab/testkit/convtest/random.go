@@ -8,7 +8,7 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// Shape says what a random network has.
+// Shape describes what a random network has.
 type Shape struct {
 	// Blocks is how many groups of layers come before the last, dense one.
 	Blocks int

@@ -40,13 +40,13 @@ func (g *gen) activation() bound.Activation {
 	}
 }
 
-// smooth says that the activation is made of exponentials.
+// smooth reports whether the activation is made of exponentials.
 func smooth(kind network.Kind) bool { return saturates(kind) || convex(kind) }
 
-// saturates says that its values are in [-1, 1].
+// saturates reports whether its values are in [-1, 1].
 func saturates(kind network.Kind) bool { return kind == network.Tanh || kind == network.Sigmoid }
 
-// convex says that it bends one way and grows without an end.
+// convex reports whether it bends one way and grows without an end.
 func convex(kind network.Kind) bool { return kind == network.Softplus || kind == network.ELU }
 
 // preActivations draws intervals; for smooth activations many where these bend.

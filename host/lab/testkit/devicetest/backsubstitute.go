@@ -29,7 +29,7 @@ func drawBackSubstitute(g *gen) opCase {
 	return c
 }
 
-// inputs is how many inputs rows are taken to: around a run of eight.
+// inputs returns how many inputs rows are taken to: around a run of eight.
 func (g *gen) inputs() int {
 	if g.large {
 		return g.size()

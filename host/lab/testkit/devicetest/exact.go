@@ -132,7 +132,7 @@ func (c *checker) near(what string, i int, got float64, want, budget num) {
 
 func text(x num) string { return x.Text('p', 0) }
 
-// far says that a magnitude is so large that a computation with it may overflow.
+// far reports whether a magnitude is so large that a computation with it may overflow.
 func (c *checker) far(magnitude num) bool { return magnitude.Cmp(exact(c.p.Max()/1024)) > 0 }
 
 // ulps is k u.
@@ -141,5 +141,5 @@ func (c *checker) ulps(k int) num { return exact(float64(k) * c.p.Unit()) }
 // etas is k times the smallest positive number.
 func (c *checker) etas(k int) num { return mul(exact(float64(k)), exact(c.p.Eta())) }
 
-// roundings is how often a term of a blocked sum of n products is rounded.
+// roundings returns how often a term of a blocked sum of n products is rounded.
 func roundings(n int) int { return bound.Block + (n+bound.Block-1)/bound.Block }

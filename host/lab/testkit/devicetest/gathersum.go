@@ -58,7 +58,7 @@ func (c *gatherSumCase) call(e *env) error {
 	return e.dev.Do(a)
 }
 
-// terms are what place j of item p sums in row r.
+// terms returns what place j of item p sums in row r.
 func (c *gatherSumCase) terms(p, j, r int) (terms []float64) {
 	for e := int(c.start[j]); e < int(c.start[j+1]); e++ {
 		at := p*c.N + int(c.entry[e])

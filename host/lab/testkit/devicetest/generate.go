@@ -38,8 +38,8 @@ func newGen(seed uint64, p bound.Precision) *gen {
 	return g
 }
 
-// sane says that no product of the case underflows or overflows much, so that
-// tests of tightness mean something.
+// sane reports whether no product of the case underflows or overflows much, so that tests of
+// tightness mean something.
 func (g *gen) sane() bool { return g.flavour == ordinary || g.flavour == ties }
 
 // size is the length of a sum: around the block length, around two, and small.
@@ -93,8 +93,8 @@ func (g *gen) number() float64 {
 
 func (g *gen) sign() float64 { return float64(1 - 2*g.IntN(2)) }
 
-// exponents is how many exponents wide numbers have: their products reach
-// subnormals and infinity, but rarely.
+// exponents is the number of exponents of wide numbers: their products reach subnormals and
+// infinity, but rarely.
 func (g *gen) exponents() int {
 	if g.p == bound.Float32 {
 		return 136

@@ -96,7 +96,7 @@ func (c *noiseRowsCase) checkOne(k *checker, out []output, p, r int) {
 	}
 }
 
-// tame says that no factor of row r is far from 1, so that what Delta adds is small.
+// tame reports whether no factor of row r is far from 1, so that what Delta adds is small.
 func (c *noiseRowsCase) tame(p, r int) bool {
 	x := p % c.Inputs * c.In
 	for j := range c.In {

@@ -144,7 +144,7 @@ func (c *poolLinesCase) unit(i int) poolUnit {
 	return u
 }
 
-// over is how far the pool may be above the star, for all that is known.
+// over returns how far the pool may be above the star, for all that is known.
 func (u *poolUnit) delta(c *poolLinesCase) float64 {
 	if c.lead == nil {
 		return math.Inf(1)

@@ -68,7 +68,7 @@ func (g *gen) members(units, window, n int) []float64 {
 	return v
 }
 
-// middle is what PoolStar compares.
+// middle returns what PoolStar compares.
 func middle(p bound.Precision, lo, hi float64) float64 {
 	m := lo + hi
 	if p == bound.Float32 {

@@ -112,8 +112,8 @@ func (c *shareBoxCase) checkRow(k *checker, out []output, item, r int) {
 	}
 }
 
-// accurate says that factor i and weight b are neither large nor small, so that a reciprocal is
-// accurate.
+// accurate reports whether factor i and weight b are neither large nor small, so that a reciprocal
+// is accurate.
 func (c *shareBoxCase) accurate(k *checker, b, i int) bool {
 	d := sub(c.most[i], c.least[i])
 	return !k.far(mul(d, exact(c.weight.mostAbs(b)))) && d.Cmp(exact(0x1p-60)) > 0 && d.Cmp(exact(0x1p60)) < 0 && c.weight.mostAbs(b) < 0x1p60

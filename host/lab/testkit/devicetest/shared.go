@@ -160,8 +160,8 @@ func (c *sharedCase) sums(item, o, r int) (signed, mag num) {
 	return signed, mag
 }
 
-// width is what a factor may be widened by, at most, for tests of tightness: 1.25 of what rounding
-// can do with a sum of magnitudes times the greatest input, which has a root in it.
+// width returns what a factor may be widened by, at most, for tests of tightness: 1.25 of what
+// rounding can do with a sum of magnitudes times the greatest input, which has a root in it.
 func (c *sharedCase) width(k *checker, item int, mag num) num {
 	greatest := exact(0x1p-48)
 	for j := range c.in {
@@ -171,7 +171,7 @@ func (c *sharedCase) width(k *checker, item int, mag num) num {
 	return add(mul(share, greatest), k.etas(5*c.positions+40))
 }
 
-// finite says that nothing that row r of an item depends on is infinite; lists are by row.
+// finite reports whether nothing that row r of an item depends on is infinite; lists are by row.
 func (c *sharedCase) finite(item, r int) bool {
 	bad := false
 	for i, a := range c.a {

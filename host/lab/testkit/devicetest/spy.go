@@ -35,7 +35,7 @@ func (s *spy) Do(op bound.Operation) error {
 	return nil
 }
 
-// value is what row r of item p bounds, for a sample.
+// value returns what row r of item p bounds, for a sample.
 func (s *spy) value(m *sample, r int) (ball, bool) {
 	if !s.mirrored {
 		if r >= len(m.rows) {

@@ -42,7 +42,7 @@ func windows(image [][][]*big.Rat, w network.Window, visit func(at [][][]*big.Ra
 	}
 }
 
-// Map is what a map makes of its inputs, in rational numbers, by the definitions.
+// Map computes what a map makes of its inputs, in rational numbers, by the definitions.
 func Map(m network.Map, weight, bias []float64, z []*big.Rat) (zeta []*big.Rat) {
 	switch m := m.(type) {
 	case network.Dense:
@@ -107,7 +107,7 @@ func Map(m network.Map, weight, bias []float64, z []*big.Rat) (zeta []*big.Rat) 
 	return zeta
 }
 
-// convolved is what is under a window times filter o.
+// convolved returns what is under a window times filter o.
 func convolved(c network.Conv, weight []float64, at [][][]*big.Rat, o int) *big.Rat {
 	sum := new(big.Rat)
 	channels, filters := c.In.Channels/c.Groups, c.Filters/c.Groups

@@ -73,7 +73,7 @@ func Write(w io.Writer, n int) error {
 	return nil
 }
 
-// Lines is what Write writes.
+// Lines returns what Write writes.
 func Lines(n int) string {
 	var b strings.Builder
 	if err := Write(&b, n); err != nil {

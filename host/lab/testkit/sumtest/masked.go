@@ -104,7 +104,7 @@ func gridOf(task *property.Task) (points [][]float64) {
 	return points
 }
 
-// Unsafe says that outputs are not in S, by more than by.
+// Unsafe reports whether outputs are not in S, by more than by.
 func Unsafe(y []float64, s *property.Safe, by float64) bool {
 	lo := make([]float64, len(s.Rows))
 	for r, row := range s.Rows {

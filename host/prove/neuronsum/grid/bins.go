@@ -120,7 +120,7 @@ func newSumBins(fine, coarse, widest float64) *sumBins {
 	return &all
 }
 
-// boundBins are those of bounds.
+// boundBins returns the bins of bounds.
 var boundBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
 
 const coarseWidth = 1. / 32

@@ -71,7 +71,7 @@ type variables struct {
 	cov         [][]arith.Interval
 }
 
-// chanceReach is how many standard deviations of each e the bins cover.
+// chanceReach is the number of standard deviations of each e that the bins cover.
 const chanceReach = 7.5
 
 // chance prepares the bound; t(v) must have a standard deviation above 0.
@@ -129,7 +129,7 @@ func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 	return c
 }
 
-// steps is what a neuron's pre-activation changes by from a point of a grid to points around it.
+// steps hold what a neuron's pre-activation changes by from a point of a grid to points around it.
 type steps struct {
 	// law is that of s, with what weights without noise add to m.
 	law stepLaw
@@ -203,8 +203,8 @@ func (v *variables) drop() {
 	v.mean, v.withU, v.cov = v.mean[:last], v.withU[:last], v.cov[:last]
 }
 
-// chanceStep is how far apart u are for which the probability is worked out, in standard deviations
-// of s + m, where it is not small.
+// chanceStep is the distance of the u for which the probability is worked out, in standard
+// deviations of s + m, where it is not small.
 const chanceStep = 0.03
 
 // given turns covariances into rows of a Cholesky factor of those given u: in intervals, the

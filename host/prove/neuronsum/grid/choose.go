@@ -84,7 +84,7 @@ func (n *sums) chooseGrids(ctx context.Context, boxes []property.Box, s *propert
 
 const chooseRounds = 2
 
-// points is how many points the grids have.
+// points is the number of points of the grids.
 func points(grids []Grid) int {
 	sum := 0
 	for b := range grids {
@@ -207,7 +207,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	return best
 }
 
-// pointWorth is how many points may cost as much as a sum twice as large: each takes seconds.
+// pointWorth is the number of points that may cost as much as a sum twice as large: each takes seconds.
 const pointWorth = 1000
 
 func cost(points int) float64 { return 1 + float64(points)/pointWorth }
@@ -225,7 +225,7 @@ func evenly(box property.Box, cells []int) Grid {
 	return g
 }
 
-// axesApprox is how far hidden neurons move along each axis of the box.
+// axesApprox returns how far hidden neurons move along each axis of the box.
 func (n *sums) axesApprox(box property.Box) []float64 {
 	size := make([]float64, len(box.Lo))
 	w := &n.Hidden.Weight

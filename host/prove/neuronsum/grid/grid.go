@@ -40,8 +40,8 @@ func (g *Grid) centres(j int) []float64 {
 	return c
 }
 
-// valid says that planes are where they must be, and the points of cells inside them if there are
-// planes to part them.
+// valid reports whether planes are where they must be, and the points of cells inside them if there
+// are planes to part them.
 func (g *Grid) valid() bool {
 	if len(g.Cuts) != len(g.Box.Lo) || len(g.Box.Lo) != len(g.Box.Hi) || g.CentreAt != nil && len(g.CentreAt) != len(g.Cuts) {
 		return false
@@ -96,7 +96,7 @@ type point struct {
 	beside, before, after []arith.Interval
 }
 
-// twoSided says that there are cells on both sides of the point in axis j.
+// twoSided reports whether there are cells on both sides of the point in axis j.
 func (p *point) twoSided(j int) bool { return p.after[j].Hi > 0 }
 
 // points lists all points, the last axis running fastest. Offsets enclose exact differences,

@@ -8,7 +8,7 @@ import (
 	"psafe/host/prove/neuronsum/law"
 )
 
-// LargeNeurons says which neurons are split off at the points of a grid, for one row: i with a_i < 0
+// LargeNeurons hold which neurons are split off at the points of a grid, for one row: i with a_i < 0
 // and -a_i t_i(At) > Above. That any of them is so large counts once, as failure, and points fail
 // only where none is (docs/theory.md, (39)).
 type LargeNeurons struct {
@@ -17,7 +17,7 @@ type LargeNeurons struct {
 	Above float64   `json:"above"`
 }
 
-// valid says that numbers are what they must be.
+// valid reports whether numbers are what they must be.
 func (g *LargeNeurons) valid(inputs int) bool {
 	if len(g.At) != inputs || !(g.Above > 0 && g.Above <= math.MaxFloat64) {
 		return false
@@ -64,8 +64,8 @@ func (n *sums) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
 	return min(1, sum)
 }
 
-// large says what is left out of the products of neuron i at a point: given u = t(v), which h.high
-// is a value of, t(At) is normal.
+// large returns what is left out of the products of neuron i at a point: given u = t(v), which
+// h.high is a value of, t(At) is normal.
 func (n *sums) large(g *LargeNeurons, p *point, i int, h *pointNeuron) *measure.Large {
 	q := n.Pair(p.x, g.At, i)
 	if !q.Slope.Finite() || !q.Rest.Finite() || !q.Mean.Finite() || !q.MeanC.Finite() {

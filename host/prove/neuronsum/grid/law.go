@@ -78,7 +78,7 @@ func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
 	return h
 }
 
-// leastAtom is how light what is carried along may be.
+// leastAtom is the mass of the lightest atoms that are carried along.
 const leastAtom = 0x1p-66
 
 // shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that

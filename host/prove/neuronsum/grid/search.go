@@ -112,7 +112,7 @@ func (s *search) cells(from Grid) Grid {
 	return best
 }
 
-// searchSteps are what is tried along an axis: what is best in cells depends on their length.
+// searchSteps are the steps tried along an axis: what is best in cells depends on their length.
 var searchSteps = []struct {
 	cells  int
 	centre float64

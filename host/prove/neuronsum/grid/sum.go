@@ -100,7 +100,7 @@ type Cover struct {
 // sums bounds sums of neurons at the points of grids.
 type sums struct{ *law.Net }
 
-// Serves says that grids can bound this network on boxes at all.
+// Serves reports whether grids can bound this network on boxes at all.
 func Serves(n *law.Net, boxes []property.Box) bool {
 	for _, b := range boxes {
 		if len(b.Lo) != n.Hidden.Inputs() {
@@ -140,8 +140,8 @@ func Bound(ctx context.Context, net *law.Net, boxes []property.Box, s *property.
 	return cover, nil
 }
 
-// hardlySpread says that some standard deviation is next to nothing, but not 0: psafe check, which
-// cuts such weights elsewhere, could not prove again what is claimed.
+// hardlySpread reports whether some standard deviation is next to nothing, but not 0: psafe check,
+// which cuts such weights elsewhere, could not prove again what is claimed.
 func hardlySpread(l *posterior.Layer) bool {
 	tiny := func(sd float64) bool { return sd > 0 && sd < slack.LeastSpread }
 	return slices.ContainsFunc(l.Weight.SdHi, tiny) || slices.ContainsFunc(l.Bias.SdHi, tiny)

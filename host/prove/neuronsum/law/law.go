@@ -16,8 +16,8 @@ import (
 	"psafe/internal/fault"
 )
 
-// Reach is how many standard deviations of a weight are looked at; what is
-// beyond, 6.4e-14 a weight, counts as failure.
+// Reach is the number of standard deviations of a weight that are looked at; what is beyond,
+// 6.4e-14 a weight, counts as failure.
 const Reach = 7.5
 
 // Net is a posterior of networks with one hidden layer.

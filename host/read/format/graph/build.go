@@ -22,7 +22,7 @@ type node struct {
 	normalise bool
 }
 
-// value is what a layer of the file gives.
+// value holds what a layer of the file gives.
 type value struct {
 	// nodes give it, one after the other; more than one only on the way into a layer.
 	nodes []int
@@ -214,7 +214,7 @@ func (b *builder) spend(n int) error {
 	return nil
 }
 
-// width is how many numbers a node gives.
+// width returns how many numbers a node gives.
 func (b *builder) width(at int) int {
 	if at == inputNode {
 		return b.input.n
@@ -282,7 +282,7 @@ func (b *builder) image(l *Layer, v *value) (*value, network.Image, bool, error)
 	return v, im, l.First, nil
 }
 
-// line says that the layer takes sequences.
+// line reports whether the layer takes sequences.
 func (l *Layer) line() bool { return l.Kind == Conv1D || len(l.Kernel) == 1 }
 
 // imageOf is the image of a shape in the order of the layer.
@@ -346,7 +346,7 @@ func (b *builder) channelsLast(v *value, im network.Image, first bool) (*value, 
 	return &c, nil
 }
 
-// firstOf says for each number of an image, channels last, which it is channels first.
+// firstOf returns for each number of an image, channels last, which it is channels first.
 func firstOf(im network.Image) []int32 {
 	order := make([]int32, 0, im.Len())
 	for at := range im.Height * im.Width {

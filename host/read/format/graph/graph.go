@@ -35,7 +35,7 @@ const (
 // Kinds lists all of them, those with weights first.
 var Kinds = []string{Dense, Conv2D, Conv1D, DepthwiseConv2D, BatchNorm, MaxPool, AvgPool, GlobalMaxPool, GlobalAvgPool, Flatten, Add, Concat, Activation, Reorder}
 
-// InputName is what From calls the input of the network.
+// InputName is the name that From gives the input of the network.
 const InputName = "input"
 
 // Layer is a layer as a file states it. The fields behind Activation are those of its kind;
@@ -213,7 +213,7 @@ func weights(shape ...int) error {
 	return nil
 }
 
-// known says whether a word is a kind.
+// known returns an error unless a word is a kind.
 func known(kind string) error {
 	for _, k := range Kinds {
 		if k == kind {

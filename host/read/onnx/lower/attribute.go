@@ -7,8 +7,8 @@ import (
 	"psafe/host/read/onnx"
 )
 
-// attributes are those of a node, each taken once. What is not taken is refused by end: an
-// attribute that this program does not know may change what the operator means.
+// attributes hold the attributes of a node, each taken once. What is not taken is refused by end:
+// an attribute that this program does not know may change what the operator means.
 type attributes struct {
 	left map[string]*onnx.Attribute
 	err  error
@@ -69,7 +69,7 @@ func (a *attributes) text(name, absent string) string {
 	return absent
 }
 
-// end says what was wrong, or left.
+// end returns what was wrong, or left.
 func (a *attributes) end() error {
 	if a.err != nil {
 		return a.err

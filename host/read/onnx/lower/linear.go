@@ -7,7 +7,7 @@ import (
 	"psafe/host/read/onnx"
 )
 
-// pairs says which elements of two tensors meet in the elements of their broadcast shape.
+// pairs hold which elements of two tensors meet in the elements of their broadcast shape.
 type pairs struct {
 	shape []int
 	a, b  func(i int) int

@@ -59,7 +59,7 @@ func someStack(r *rand.Rand) *Build {
 	return b
 }
 
-// encloses says whether the layers of a graph give at x what the graph does, in rational
+// encloses reports whether the layers of a graph give at x what the graph does, in rational
 // arithmetic: the same numbers, or, with means of three or so numbers, an enclosure of them.
 func encloses(t *testing.T, g *onnx.Graph, r *Result, x []float64) (net network.Network, exact bool) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 // So a node that only moves elements costs nothing, until a layer takes them in an order that
 // is not the one they have (feed).
 
-// given is what gives numbers: the input of the graph, or a layer of the result.
+// given describes what gives numbers: the input of the graph, or a layer of the result.
 type given struct {
 	name string
 	n    int
@@ -42,7 +42,7 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// lastOf says for each element of an array (outer, channels, inner) which it is channels last,
+// lastOf returns for each element of an array (outer, channels, inner) which it is channels last,
 // in (outer, inner, channels).
 func lastOf(n, channels, inner int) []int32 {
 	list := make([]int32, n)
