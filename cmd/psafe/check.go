@@ -16,8 +16,8 @@ import (
 	"psafe/internal/infile"
 )
 
-const checkAbout = `psafe check proves the bounds of result files again, by itself: it shares no
-code with what made them. Of each record it takes what identifies the
+const checkAbout = `psafe check proves the bounds of result files again, by itself: no bound is
+computed by the code that made them. Of each record it takes what identifies the
 certificate, recomputes the bound from the posterior and the inputs, and
 compares.
 

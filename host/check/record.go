@@ -18,7 +18,7 @@ import (
 // guarantee is what every record says of its bounds.
 const guarantee = "certified bounds, real arithmetic, rounding included"
 
-// record is a line of a result file, as docs/files.md describes it. Numbers that are bounds
+// record is a line of a result file, as docs/reference.md describes it. Numbers that are bounds
 // are kept as they are written: what is checked is the decimal. Fields with omitempty are left out
 // where they say nothing, all others are always there (formed).
 type record struct {
