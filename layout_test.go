@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/lab/testkit/pagetest"
+	"psafe/internal/testkit/pagetest"
 )
 
 // mayImport is the architecture (docs/architecture.md): which packages of this
@@ -22,11 +22,11 @@ var mayImport = map[string][]string{
 	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/npy", "psafe/internal/infile"},
 	"psafe/host/read/onnx/lower":         {"psafe/host/model/network", "psafe/host/read/format/graph", "psafe/host/read/onnx", "psafe/internal/infile"},
-	"psafe/host/lab/testkit/networktest": {"psafe/host/model/network"},
-	"psafe/host/lab/testkit/onnxtest":    {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/onnx"},
+	"psafe/internal/testkit/networktest": {"psafe/host/model/network"},
+	"psafe/internal/testkit/onnxtest":    {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/onnx"},
 	"psafe/host/read/format/graph":       {"psafe/host/model/network"},
 	"psafe/host/model/audit":             {"psafe/host/model/network", "psafe/host/model/posterior"},
-	"psafe/host/lab/testkit/convtest": {
+	"psafe/internal/testkit/convtest": {
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/read/format": {
@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/vector"},
 	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
-	"psafe/host/lab/testkit/devicetest": {
+	"psafe/internal/testkit/devicetest": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
@@ -132,10 +132,10 @@ var mayImport = map[string][]string{
 		"psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/measure", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/lab/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
-	"psafe/host/lab/testkit/recordtest": {"psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property", "psafe/host/record"},
-	"psafe/host/lab/testkit/provetest": {
-		"psafe/host/lab/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	"psafe/internal/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
+	"psafe/internal/testkit/recordtest": {"psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/internal/testkit/provetest": {
+		"psafe/internal/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
@@ -184,7 +184,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/infile":           {},
 	"psafe/internal/nearest":          {},
 	"psafe/internal/outfile":          {"psafe/internal/infile"},
-	"psafe/host/lab/testkit/pagetest": {},
+	"psafe/internal/testkit/pagetest": {},
 	"psafe/internal/testscale":        {},
 	"psafe/internal/vector":           {},
 	"psafe/internal/mutants":          {},

@@ -24,9 +24,9 @@ var rooms = []room{
 	{"gpu/<op>.go", `(?m)^func \(d \*Device\) <Op>\(`, "the wrapper"},
 	{"fallback/do.go", `(?m)^	case bound.<Op>:$`, "the case of the loop"},
 	{"gpu/do.go", `(?m)^	case bound.<Op>:$`, "the case of the wrapper"},
-	{"host/lab/testkit/devicetest/<op>.go", `(?m)^func draw<Op>\(`, "the exact result"},
-	{"host/lab/testkit/devicetest/devicetest.go", `\{"<Op>", \d+, draw<Op>\}`, "the case"},
-	{"host/lab/testkit/devicetest/testdata/mutants.txt", `(?m)^in fallback .*\n.*\n.*\ntest \./fallback .*\b<Op>\b`, "a mistake in the loop"},
+	{"internal/testkit/devicetest/<op>.go", `(?m)^func draw<Op>\(`, "the exact result"},
+	{"internal/testkit/devicetest/devicetest.go", `\{"<Op>", \d+, draw<Op>\}`, "the case"},
+	{"internal/testkit/devicetest/testdata/mutants.txt", `(?m)^in fallback .*\n.*\n.*\ntest \./fallback .*\b<Op>\b`, "a mistake in the loop"},
 	{"gpu/mutant_test.go", `\{"[^"]+", "<op>", "`, "a mistake in the kernel"},
 	{"docs/architecture.md", "(?m)^\\| `<Op>` \\|", "a row of the table of operations"},
 }

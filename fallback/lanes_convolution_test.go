@@ -6,9 +6,9 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/lab/crosscheck"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 	"psafe/internal/vector"
 )

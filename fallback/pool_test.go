@@ -6,8 +6,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

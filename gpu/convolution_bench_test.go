@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 )
 
 // BenchmarkConvolutions: concentration LBP of convolutional networks by formula, as certify

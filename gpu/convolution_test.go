@@ -7,9 +7,9 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/crosscheck"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )

@@ -7,7 +7,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/devicetest"
+	"psafe/internal/testkit/devicetest"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )

@@ -10,8 +10,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/devicetest"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )

@@ -7,9 +7,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
 	"psafe/kernels"
 )
 

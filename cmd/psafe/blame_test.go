@@ -14,9 +14,9 @@ import (
 	"psafe/gpu/cl"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/read/npy"
 	"psafe/host/record"
+	"psafe/internal/testkit/devicetest"
 )
 
 // TestCodesAreDevices: whatever code a call of OpenCL fails with, and whichever call, a device that fails

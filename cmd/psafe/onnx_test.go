@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"psafe/host/lab/testkit/onnxtest"
 	"psafe/host/read/npy"
+	"psafe/internal/testkit/onnxtest"
 )
 
 // concats doubles a tensor again and again.

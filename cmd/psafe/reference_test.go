@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"psafe/host/lab/testkit/pagetest"
 	"psafe/host/record/fields"
+	"psafe/internal/testkit/pagetest"
 )
 
 var update = flag.Bool("update", false, "write the parts of docs/reference.md that are made of help and of the table of fields")

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/convtest"
 )
 
 // TestDepth: rows that may pass as many activations as there are have the bounds of those that pass

@@ -9,11 +9,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/devicetest"
 )
 
 // asked is a network and what two boxes of inputs are asked.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/devicetest"
 )
 
 // lengths is a device whose arrays are lengths without numbers: it has no operations, and counts

@@ -7,10 +7,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

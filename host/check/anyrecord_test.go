@@ -14,11 +14,11 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/format"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

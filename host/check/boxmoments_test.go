@@ -10,10 +10,10 @@ import (
 	"psafe/host/bound"
 	"psafe/host/check/moments"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -13,13 +13,13 @@ import (
 	"psafe/host/bound"
 	"psafe/host/check/moments"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/networktest"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

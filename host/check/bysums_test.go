@@ -10,13 +10,13 @@ import (
 	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/check/sums"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

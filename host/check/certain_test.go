@@ -11,11 +11,11 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
 	"psafe/host/read/vnnlib"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // jobOf is a job about a posterior, at points of a CSV file; it writes both.

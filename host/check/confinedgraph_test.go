@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -17,6 +16,7 @@ import (
 	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // againstDraws: what certify claims is proved again, and as many of some drawn networks as can be are within

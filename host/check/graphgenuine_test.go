@@ -9,10 +9,10 @@ import (
 	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

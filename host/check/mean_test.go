@@ -12,10 +12,10 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestCheckMean: records of means pass, and none does with a better end, another verdict, a larger

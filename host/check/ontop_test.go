@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/ontop"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

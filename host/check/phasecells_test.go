@@ -13,10 +13,10 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // cellRecord is a record by phases of a random network of two inputs on a wide box, the first of a class that is

@@ -10,11 +10,11 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestAutoPlan: what auto tries after concentration LBP, cheap methods first; sums of neurons

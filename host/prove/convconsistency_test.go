@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

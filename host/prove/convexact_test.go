@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

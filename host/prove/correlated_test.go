@@ -9,8 +9,6 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -18,6 +16,8 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/sumtest"
 )
 
 // correlatedNet is a 2-3-2 network; last says that its last layer alone is random, else both are.

@@ -7,10 +7,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/internal/testkit/devicetest"
 )
 
 // lostError is the error of a device that says of itself that it is lost.

@@ -8,14 +8,14 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestIncompleteMethods: the program does not start with a method of which any field

@@ -6,8 +6,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/prove"
+	"psafe/internal/testkit/provetest"
 )
 
 // sized is a device that notes the largest batch of a product of matrices; a wide one likes batches as

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/lab/testkit/recordtest"
 	"psafe/host/record"
+	"psafe/internal/testkit/recordtest"
 )
 
 // BenchmarkRead: time and memory of a record that is read.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/networktest"
 	net "psafe/host/model/network"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestConstantOfRow: what a row's constant falls below 0 by counts though it is less than the roundings of its products.

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"path/filepath"
 
-	"psafe/host/lab/testkit/networktest"
+	"psafe/internal/testkit/networktest"
 )
 
 // exactly is x as a rational number.

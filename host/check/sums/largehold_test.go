@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

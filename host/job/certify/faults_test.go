@@ -15,14 +15,14 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/devicetest"
 	"psafe/internal/testscale"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
 

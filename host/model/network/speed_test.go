@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/networktest"
 )
 
 // lenet is LeNet-5 of 28 x 28 images: 61,706 weights.

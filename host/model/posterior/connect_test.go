@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestDescribeDropConnect: layers of DropConnect are named as such, with their rates; what only looks like one is not.

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

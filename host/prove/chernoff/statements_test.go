@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/prove/measure"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

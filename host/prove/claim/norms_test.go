@@ -3,10 +3,10 @@ package claim
 import (
 	"math"
 	"math/rand/v2"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 	"testing"
 )

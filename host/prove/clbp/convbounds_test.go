@@ -8,12 +8,12 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

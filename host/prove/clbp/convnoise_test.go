@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 )
 
 // topNoise is the noise of the last layer in rows, N(x) = C (D z(x) + d), of draws in which every

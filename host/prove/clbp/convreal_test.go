@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

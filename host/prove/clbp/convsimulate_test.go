@@ -9,13 +9,13 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestManyForks: the coefficient that a row starts with is rounded when others are added to it at

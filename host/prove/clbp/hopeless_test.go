@@ -6,9 +6,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestHopelessCells: where nothing can be shown, that takes few passes, not hundreds.

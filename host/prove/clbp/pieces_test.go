@@ -3,11 +3,11 @@ package clbp
 import (
 	"math"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 	"slices"
 	"testing"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // hidden is a target with a narrow violation at a random point c of [0, 1]^inputs: its outputs are

@@ -6,11 +6,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/phases"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestPhasesStopped: a device whose answer an attack cut short, or that is asked again after the

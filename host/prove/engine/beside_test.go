@@ -9,9 +9,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/measure"
+	"psafe/internal/testkit/provetest"
 )
 
 // TestEmittedBeside: results are emitted in their order while others are put in, all of them before

@@ -4,10 +4,10 @@ import (
 	"context"
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 	"testing"
 	"time"
 )

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // This file tests where laws are cut: leaky ReLU below zero, bins whose ends are nodes,

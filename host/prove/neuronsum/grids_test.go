@@ -4,10 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestGridMixture: rows x >= -2 and -x >= -2 as alternatives never fail together; each fails alone,

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // This file tests the parts of the bound by sums of neurons one by one.

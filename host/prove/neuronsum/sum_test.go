@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestAtPoint: at a point of linearised networks a row is normal. What is said of its tail is that of the mean network's

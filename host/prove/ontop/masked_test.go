@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/provetest"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

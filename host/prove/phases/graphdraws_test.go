@@ -9,11 +9,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/networktest"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 

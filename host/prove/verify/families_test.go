@@ -14,11 +14,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
 	"psafe/host/read/onnx"
 	"psafe/host/read/vnnlib"
+	. "psafe/internal/testkit/onnxtest"
 )
 
 // grown is a graph whose constants are small enough for many layers.

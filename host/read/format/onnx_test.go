@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/npy"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 	"psafe/internal/testscale"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 )
 
 // model is a model of one tensor, or of what else is in the graph.

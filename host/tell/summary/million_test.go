@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/lab/testkit/recordtest"
 	"psafe/host/record"
 	"psafe/host/tell/summary"
+	"psafe/internal/testkit/recordtest"
 	"psafe/internal/testscale"
 )
 

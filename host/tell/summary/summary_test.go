@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/lab/testkit/recordtest"
 	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/host/tell/summary"
+	"psafe/internal/testkit/recordtest"
 )
 
 func of(records ...*record.Record) *summary.Result {

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestNormalBins: what goes to either end of a bin against integrals by Simpson's rule.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/sumtest"
 )
 
 // This file tests bounds by grids: points, the law of low, and the sum, against simulation and

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/prove/measure"
+	"psafe/internal/testkit/sumtest"
 )
 
 // TestWalk: the sum over few, wide bins is at least E Phi(X), which is integrated, and near it for

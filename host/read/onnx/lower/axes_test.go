@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
+	. "psafe/internal/testkit/onnxtest"
 )
 
 // TestPadOfThreeAxes: the last two axes of three may be padded as those of an image are.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 	"psafe/internal/testscale"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/model/network"
 	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 	"psafe/internal/testscale"
 )
 

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/model/network"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 	"psafe/internal/testscale"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/read/onnx"
+	. "psafe/internal/testkit/onnxtest"
 )
 
 // of builds a graph of one node after the input.

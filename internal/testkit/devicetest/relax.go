@@ -200,7 +200,7 @@ func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi f
 			rounding += 0x1p-29 * size // the slope was below the least, or the quotient 1
 		}
 	default:
-		panic(fmt.Sprintf("devicetest: nothing says how tight lines are round activation %v, in host/lab/testkit/devicetest/relax.go", c.Kind))
+		panic(fmt.Sprintf("devicetest: nothing says how tight lines are round activation %v, in internal/testkit/devicetest/relax.go", c.Kind))
 	}
 	if got.least > rounding || got.most > curved+rounding {
 		k.failf("%s line of neuron %d on [%x, %x] (%+x): gap from %g to %g, allowed %g to %g",

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/convtest"
+	"psafe/internal/testkit/convtest"
 )
 
 // TestLogits: the mean networks are those of the independent program.

@@ -5,10 +5,10 @@ package provetest
 import (
 	"math"
 	"math/rand/v2"
-	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/networktest"
 	"slices"
 )
 

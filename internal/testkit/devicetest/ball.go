@@ -68,7 +68,7 @@ func (a ball) activate(kind network.Kind, slope ball) ball {
 			return slope.mul(expNeg(t.neg()).add(point(-1)))
 		})
 	}
-	panic(fmt.Sprintf("devicetest: no exact value of activation %v in host/lab/testkit/devicetest/ball.go", kind))
+	panic(fmt.Sprintf("devicetest: no exact value of activation %v in internal/testkit/devicetest/ball.go", kind))
 }
 
 // monotone applies an increasing function, given on points.
