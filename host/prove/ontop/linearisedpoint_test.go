@@ -31,7 +31,7 @@ func TestAtPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := NewLinearised(post, nil)
+		l, err := NewLinearised(post, func() error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
