@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -209,6 +210,9 @@ func TestRefusesExported(t *testing.T) {
 			return &b.Graph
 		}},
 		{"bounds that are none", "are no interval", of("Clip", []int64{1, 3}, Float("min", 1), Float("max", 0.5))},
+		{"a bound that is no number", "are no interval", of("Clip", []int64{1, 3}, Float("min", math.NaN()))},
+		{"a bound above all numbers", "are no interval", of("Clip", []int64{1, 3}, Float("min", math.Inf(1)))},
+		{"a bound below all numbers", "are no interval", of("Clip", []int64{1, 3}, Float("max", math.Inf(-1)))},
 		{"bounds of each number", "it needs constants of one number as bounds", with("Clip", 1, 2)},
 		{"two tensors", "it compares two tensors", func() *onnx.Graph {
 			b := New(1, 1, 2)

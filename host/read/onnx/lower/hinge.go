@@ -125,10 +125,15 @@ func (l *lowering) clip(n *onnx.Node) error {
 	if most != nil && most.c[0] >= math.MaxFloat32 {
 		most = nil
 	}
-	for _, c := range []*value{least, most} {
-		if c != nil && !(math.Abs(c.c[0]) <= math.MaxFloat64) || least != nil && most != nil && least.c[0] > most.c[0] {
-			return fmt.Errorf("its bounds %v and %v are no interval", ends[0].c, ends[1].c)
-		}
+	lo, hi := -math.MaxFloat32, math.MaxFloat32
+	if least != nil {
+		lo = least.c[0]
+	}
+	if most != nil {
+		hi = most.c[0]
+	}
+	if !(lo <= hi) {
+		return fmt.Errorf("its bounds %v and %v are no interval", lo, hi)
 	}
 	if least != nil {
 		v, err = l.atLeast(v, least)
