@@ -30,7 +30,8 @@ run.
 
   psafe submit slurm DIR --shards 16 | sh
   psafe submit slurm DIR --shards 100 --time 4:00:00 -- --recheck 1 > job.sh
-  psafe submit kubernetes DIR --shards 16 --image IMAGE --claim campaigns > jobs.yaml`
+  psafe submit kubernetes DIR --shards 16 --image IMAGE \
+    --claim campaigns > jobs.yaml`
 
 // submitFlags are all flags of submit as typed.
 type submitFlags struct {
