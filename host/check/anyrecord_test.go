@@ -385,6 +385,27 @@ func TestAnyRecord(t *testing.T) {
 	}
 }
 
+// TestRefusedBefore: records of TestAnyRecord that were refused once.
+func TestRefusedBefore(t *testing.T) {
+	for _, at := range [][2]uint64{{501, 600}, {501, 1475}, {901, 2061}} {
+		rng := rand.New(rand.NewPCG(at[0], at[1]))
+		j, word := anyJob(rng, t.TempDir())
+		if j.TimeLimit != nil {
+			j.TimeLimit, j.Method.Cells = nil, new(1)
+		}
+		lines, err := linesOf(t, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c Checker
+		for _, line := range lines {
+			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+				t.Errorf("%v, %s: %v %v", at, word, err, v.Refused)
+			}
+		}
+	}
+}
+
 // keepCase keeps the files of a case in the folder PSAFE_TEST_KEEP, if there is one.
 func keepCase(t *testing.T, dir, name string, lines [][]byte) {
 	keep := os.Getenv("PSAFE_TEST_KEEP")

@@ -97,7 +97,8 @@ func littleBetter(t *testing.T, what string) bool {
 }
 
 // TestTinySpreads: standard deviations far below the spacing of float64 leave nothing beyond
-// any reach. The bounds of such networks are proved again, too.
+// any reach. The bounds of such networks are proved again, too. So are
+// those of weights that no lattice multiplies as they are.
 func TestTinySpreads(t *testing.T) {
 	inf := math.Inf(-1)
 	mixed := &posterior.Posterior{Scale: posterior.ScaleLogVariance, Layers: []posterior.Layer{
@@ -118,7 +119,13 @@ func TestTinySpreads(t *testing.T) {
 	many := &posterior.Posterior{Scale: posterior.ScaleSoftplus, Layers: []posterior.Layer{
 		{Layer: net.DenseLayer(2, hidden, net.Activation{Kind: net.Tanh}), Weight: draw(2 * hidden), Bias: draw(hidden)},
 		{Layer: net.DenseLayer(hidden, 2, net.Activation{}), Weight: draw(2 * hidden), Bias: draw(2)}}}
-	for name, p := range map[string]*posterior.Posterior{"mixed": mixed, "many": many} {
+	of := func(mean ...float64) posterior.Params {
+		return posterior.NewParams(mean, slices.Repeat([]float64{0.02}, len(mean)), posterior.ScaleSD)
+	}
+	huge := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+		{Layer: net.DenseLayer(2, 2, net.Activation{}), Weight: of(1, 0.5, -0.3, 1), Bias: of(3, 2)},
+		{Layer: net.DenseLayer(2, 2, net.Activation{}), Weight: of(0.4, 1e150, 0.2, 0.3), Bias: of(0.5, -0.1)}}}
+	for name, p := range map[string]*posterior.Posterior{"mixed": mixed, "many": many, "huge": huge} {
 		dir := t.TempDir()
 		file, points := filepath.Join(dir, "net.npz"), filepath.Join(dir, "x.csv")
 		var content bytes.Buffer

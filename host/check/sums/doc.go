@@ -23,8 +23,13 @@
 // Roundings. Sums of weights and inputs are taken in twice the working precision. Masses are upper
 // bounds, each for itself; a number of the lattice that is a sum of n products is enlarged by (n +
 // 8) 2^-51 of itself. The place of a product on the lattice is lowered by more than its roundings.
-// Between entries of the table the distribution function is bounded by its chord, which for z > 0
-// is too low by at most h^2/8 max|F”| < h^2/32.
+// Terms of sizes that a lattice cannot multiply are taken times powers of two (sized), and rounded
+// outward where they become subnormal. Between entries of the table the distribution function is
+// bounded by its chord, which for z > 0 is too low by at most h^2/8 max|F”| < h^2/32.
+//
+// Rare neurons. The step is a share of the sum's deviation, of which neurons that are next to never
+// active have next to none. Where terms reach further than such a lattice, they are added up on a
+// coarse one too, and the less counts.
 //
 // # Grids and mixtures
 //

@@ -138,7 +138,7 @@ func (n *Network) notPositiveBy(neurons []standIn, row property.Row, add func([]
 	if len(random) == 0 {
 		return min(1, arith.SumUp(lost, a0.notPositiveUp()))
 	}
-	return min(1, arith.SumUp(lost, add(random, factors, a0)))
+	return min(1, arith.SumUp(lost, add(sized(random, factors, a0))))
 }
 
 func isZero(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
@@ -175,6 +175,9 @@ func (a normalVar) notPositiveUp() float64 {
 // convolve. Neurons that are rarely active have long tails.
 const mostWork = 5e9
 
+// fewPoints are about enough for a term as far as it reaches.
+const fewPoints = 1 << 14
+
 // sumUpTo0 is an upper bound of Prob(sum_i a_i h_i + rest <= 0). The lattice's step may be
 // chosen freely: between a 17th and a 34th of a standard deviation of the sum, divided by
 // the root of the number of terms, and 0.7 times a power of two, which is surely finer than
@@ -196,9 +199,26 @@ func sumUpTo0(h []*standIn, a []factor, rest normalVar) float64 {
 		deviation /= float64(8 / len(h))
 	}
 	want := 0.97 / 12 * max(deviation, 1e-4*size) / math.Sqrt(float64(len(h)))
+	step := stepFor(want)
+	fail := sumByStep(h, a, rest, least, most, step)
+	if reach := -slices.Min(least); reach > step*mostPoints {
+		// A neuron that is next to never active has next to no deviation, and all that it does is off the
+		// lattice: one that holds all of it.
+		fail = min(fail, sumByStep(h, a, rest, least, most, stepFor(reach/fewPoints)))
+	}
+	return fail
+}
+
+// stepFor is 0.7 times a power of two, between 0.35 and 0.7 of what is wanted within [2^-400, 2^400].
+func stepFor(want float64) float64 {
 	_, e := math.Frexp(min(max(want, 0x1p-400), 0x1p400))
+	return math.Ldexp(0.7, e-1)
+}
+
+// sumByStep is sumUpTo0 on a lattice of that step, or of a multiple that takes little enough work.
+func sumByStep(h []*standIn, a []factor, rest normalVar, least, most []float64, step float64) float64 {
 	var room []float64
-	for step := math.Ldexp(0.7, e-1); ; step *= 2 {
+	for ; ; step *= 2 {
 		terms, work := make([]*lattice, len(h)), 0.0
 		for i := range h {
 			l := newLattice(step, least[i], most[i], room)

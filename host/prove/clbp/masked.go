@@ -74,7 +74,7 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 	if fail >= Enough {
 		for at := tau * maskedStep; take(at); at *= maskedStep {
 		}
-		for at := tau / maskedStep; take(at); at /= maskedStep {
+		for at := tau / maskedStep; at >= slack.LeastTau && take(at); at /= maskedStep {
 		}
 	}
 	return slack.MasksUp(min(fail, try(tau, false))), tau

@@ -20,6 +20,9 @@ const (
 	// LeafNodes is how many nodes the trees of a claim by sums over leaves may have: check takes no more cuts
 	// than half of it.
 	LeafNodes = 1 << 12
+	// LeastTau is below which a failure budget, unless it is 0, has no claim: check takes none of which a
+	// small share might be subnormal.
+	LeastTau = 1e-300
 
 	// Check's bound of a point was found to be up to a few per cent above that of a grid, with fewer
 	// than manyNeurons in the hidden layer more so, and in far tails by next to nothing a point.
