@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
 
