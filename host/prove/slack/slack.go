@@ -131,6 +131,10 @@ func LeavesUp(failUp float64) float64 {
 	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
 }
 
+// PointLaw is the factor of the tail to claim of a row of linearised networks at a point: check encloses its mean
+// and variance by sums in another order, and where sums cancel 2^-45 did not suffice.
+const PointLaw = 1 + 0x1p-36
+
 // MaskPoints is the number of points of check's laws of rows of masks over their reach, which is that of certify.
 const MaskPoints = 512
 
