@@ -223,5 +223,8 @@ func (r *maskedRow) law() (law *marginLaw, tail float64) {
 		}
 		law.at, law.below = append(law.at, x), append(law.below, below)
 	}
+	if law.at[maskPoints] >= s.low { // a deviation that is next to nothing reaches no least value
+		law.at, law.below = append(law.at, s.low), append(law.below, 0)
+	}
 	return law, s.upTo(0)
 }
