@@ -195,8 +195,22 @@ func (v *covaried) ofVariation(radius []float64) []float64 {
 	return list
 }
 
-// ofRow is the noise of a row with coefficients in [lo, hi] of the outputs.
+// ofRow is the noise of a row with coefficients in [lo, hi] of the outputs. Of coefficients out of range it is that of
+// the row at another scale.
 func (v *covaried) ofRow(lo, hi []float64, in *reach, z span) noise {
+	if inRange(lo, hi) {
+		return v.ofRowInRange(lo, hi, in, z)
+	}
+	const scale = 0x1p-400
+	lo, hi = slices.Clone(lo), slices.Clone(hi)
+	for i := range lo {
+		lo[i], hi[i] = arith.ProductDown(lo[i], scale), arith.ProductUp(hi[i], scale)
+	}
+	n := v.ofRowInRange(lo, hi, in, z)
+	return noise{arith.ProductUp(n.mean, 1/scale), arith.ProductUp(arith.ProductUp(n.variance, 1/scale), 1/scale)}
+}
+
+func (v *covaried) ofRowInRange(lo, hi []float64, in *reach, z span) noise {
 	if v.at != nil {
 		return v.ofConvRow(lo, hi, in, z)
 	}

@@ -40,21 +40,22 @@ func (t *topped) rowOf(row *property.Row) *topRow {
 		if len(t.rows)*(t.in+1)*(t.in+1) > mostRowNumbers {
 			clear(t.rows)
 		}
-		r = t.newRow(row)
+		if inRange(t.layer.Weight.Mean, t.layer.Bias.Mean) {
+			r = t.newRow(row)
+		}
 		t.rows[key] = r
 	}
 	return r
 }
 
+// newRow is a row of a layer with means of any size; nil where other numbers are out of range.
 func (t *topped) newRow(row *property.Row) *topRow {
-	lists := [][]float64{row.CLo, row.CHi, {row.D}, t.layer.Weight.Mean, t.layer.Bias.Mean, t.layer.Weight.SdHi, t.layer.Bias.SdHi}
+	ok := inRange(row.CLo, row.CHi, []float64{row.D}, t.layer.Weight.SdHi, t.layer.Bias.SdHi)
 	if c := t.covariance; c != nil {
-		lists = append(lists, c.Factor, c.QA, c.QG, c.Sd)
+		ok = ok && inRange(c.Factor, c.QA, c.QG, c.Sd)
 	}
-	for _, list := range lists {
-		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
-			return nil
-		}
+	if !ok {
+		return nil
 	}
 	r := &topRow{n: t.in + 1}
 	r.delta, r.k = make([]float64, r.n), make([]float64, r.n*r.n)
