@@ -173,23 +173,29 @@ func eachCell(ctx context.Context, asked *asked, cells []property.Box, enough fu
 }
 
 // predictive returns what the pass proves of the class of S, whose rows are its margins, or of an action: by the
-// laws that certify takes, and by those with the least share of all, which may be the worse ones for a gap.
+// laws with the least share of those that certify takes and of all, and by the highest ones and the next, as which
+// of two laws is the better one for a gap no share says.
 func (p *cellPass) predictive(of *asked) *predictive {
 	s := &of.task.S
 	budget := p.budgetUp()
-	var near, all []*marginLaw
+	sets := make([][]*marginLaw, 2+worthLaws)
 	fails := []float64{budget}
 	least := func(laws []formLaw) *marginLaw {
 		return slices.MinFunc(laws, func(a, b formLaw) int { return cmp.Compare(a.share, b.share) }).marginLaw
 	}
 	for r := range s.Rows {
 		laws, tail := p.lawsOf(&s.Rows[r])
-		near, all = append(near, least(laws[:min(len(laws), worthLaws)])), append(all, least(laws))
+		sets[0], sets[1] = append(sets[0], least(laws[:min(len(laws), worthLaws)])), append(sets[1], least(laws))
+		for k := range worthLaws {
+			sets[2+k] = append(sets[2+k], laws[min(k, len(laws)-1)].marginLaw)
+		}
 		fails = append(fails, tail)
 	}
-	is := of.predictive(near, budget, fails)
-	if !slices.Equal(near, all) {
-		is.better(of.predictive(all, budget, fails))
+	is := of.predictive(sets[0], budget, fails)
+	for k, set := range sets[1:] {
+		if !slices.ContainsFunc(sets[:k+1], func(before []*marginLaw) bool { return slices.Equal(before, set) }) {
+			is.better(of.predictive(set, budget, fails))
+		}
 	}
 	return is
 }
