@@ -71,7 +71,7 @@ func (b *ballCell) add(f *ballSum, j int, a, variance float64) {
 // meanUp is the bound: the root of the sum of squares, or in the L1 norm the greatest mean and the mean of
 // the greatest of n normal variables, which is at most sqrt(2 ln 2n).
 func (b *ballCell) meanUp(f *ballSum) float64 {
-	root := arith.SqrtUp(atLeast0(f.sq.Hi()))
+	root := arith.SqrtUp(max(0, f.sq.Hi()))
 	if b.norm == 2 {
 		return root
 	}
@@ -90,7 +90,7 @@ func (b *ballCell) varianceUp(spreads []float64) float64 {
 		square.Add(s, squareUp(b.centre[j]))
 		steep = max(steep, arith.Up(b.radius[j]*arith.SqrtUp(s)))
 	}
-	return squareUp(arith.SumUp(arith.SqrtUp(atLeast0(square.Hi())), steep))
+	return squareUp(arith.SumUp(arith.SqrtUp(max(0, square.Hi())), steep))
 }
 
 // ballUnitsOf bounds the rows of the first matrix over the ball.
@@ -110,10 +110,10 @@ func (n *noisy) ballUnitsOf(b *ballCell, cell property.Box) ballUnits {
 			spreads[j] = s
 			box.Add(s, squareUp(abs(cell.Lo[j], cell.Hi[j])))
 		}
-		v := arith.SumUp(min(b.varianceUp(spreads), atLeast0(box.Hi())), d.biasVariance[i])
+		v := arith.SumUp(min(b.varianceUp(spreads), max(0, box.Hi())), d.biasVariance[i])
 		u.down[i], u.up[i] = noise{b.meanUp(&down), v}, noise{b.meanUp(&up), v}
 		u.vary[i] = noise{b.meanUp(&whole), squareUp(whole.steep)}
-		u.steep[i], u.sizeSq[i] = whole.steep, atLeast0(whole.sq.Hi())
+		u.steep[i], u.sizeSq[i] = whole.steep, max(0, whole.sq.Hi())
 	}
 	return u
 }
@@ -129,7 +129,7 @@ func (p *cellPass) firstRow(a []float64) noise {
 	for i, q := range squares {
 		bias.Add(q, d.biasVariance[i])
 	}
-	n.variance = min(n.variance, arith.SumUp(p.ball.varianceUp(d.spreads(squares)), atLeast0(bias.Hi())))
+	n.variance = min(n.variance, arith.SumUp(p.ball.varianceUp(d.spreads(squares)), max(0, bias.Hi())))
 	return n
 }
 
@@ -194,7 +194,7 @@ func (p *cellPass) ballThrough(fell *ballSum, spreads []float64) (root, moved fl
 		sq.Add(s, p.ball.units.sizeSq[j])
 		moved = max(moved, arith.Up(arith.SqrtUp(s)*p.ball.units.steep[j]))
 	}
-	return arith.SqrtUp(atLeast0(sq.Hi())), moved
+	return arith.SqrtUp(max(0, sq.Hi())), moved
 }
 
 // neuronOnBall is neuronLo on a ball, of a layer above the first.

@@ -48,7 +48,7 @@ func TestBallsAsCertify(t *testing.T) {
 		row.D = (1+3*rng.Float64())*(1+math.Abs(y[0]-y[1])) - y[0] + y[1]
 		row.DHi = row.D
 		task := property.Task{Label: -1, T: []property.Box{b}, Inner: []property.Box{b}, Ball: ball, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestBallExactly(t *testing.T) {
 		}
 		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{Layer: net.DenseLayer(n, 1, net.Activation{}),
 			Weight: posterior.NewParams(a, zero, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)}}}
-		noisy, err := newNoisy(post)
+		noisy, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}

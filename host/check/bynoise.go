@@ -16,9 +16,9 @@ import (
 
 // noisyOf prepares a posterior for concentration LBP with rows of so many activations; the last
 // one is kept.
-func (f *files) noisyOf(p *posterior.Posterior, depth int) (*noisy, error) {
+func (f *files) noisyOf(p *posterior.Posterior, depth int) (*anyNoise, error) {
 	if f.noisy == nil || f.noisyPost != p || f.noisy.graph.depth != depth {
-		n, err := newNoisy(p)
+		n, err := newAnyNoise(p)
 		if err != nil {
 			return nil, fmt.Errorf("posterior: %w", err)
 		}

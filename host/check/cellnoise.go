@@ -124,10 +124,10 @@ func (p *cellPass) fixedVariation(k int) []noise {
 				deviations[g].Add(size, variance[j].mean)
 			}
 		})
-		list[i].mean = atLeast0(m.Hi())
+		list[i].mean = max(0, m.Hi())
 		for g := range len(groups) {
 			if d := deviations[g]; d != nil {
-				list[i].variance = arith.SumUp(list[i].variance, squareUp(atLeast0(d.Hi())))
+				list[i].variance = arith.SumUp(list[i].variance, squareUp(max(0, d.Hi())))
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -86,61 +85,6 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 		}
 	}
 	return taus, nil
-}
-
-// failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
-// with the cells and the failure budgets of a proof: the sum of what the cells fail with
-// (docs/theory.md (14)). Where that is not enough for what a certificate says, other lines
-// are tried: certify, which rounded otherwise, may have had better ones by luck.
-func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, taus []float64, enough func(fail float64) bool) (fail float64, err error) {
-	cells, err := cellsOf(task.T, trees)
-	if err != nil {
-		return 1, err
-	}
-	if taus, err = tausOf(taus, len(cells)); err != nil {
-		return 1, err
-	}
-	if n.linear != nil && n.linear.lines != nil && len(n.linear.lines) != len(cells) {
-		return 1, fmt.Errorf("proof: lines are of %d cells, there are %d", len(n.linear.lines), len(cells))
-	}
-	ball := task.Ball
-	if len(cells) > 1 {
-		ball = nil // parts of the box around it are bounded as boxes
-	}
-	fails := make([]float64, len(cells))
-	for try := range uint64(tries) {
-		for c, cell := range cells {
-			if ctx.Err() != nil {
-				return 1, ctx.Err()
-			}
-			f := n.numberedFailUp(c, cell, ball, taus[c], try, &task.S)
-			if ball != nil { // of which certify bounds the box, too
-				f = min(f, n.cellFailUp(cell, nil, taus[c], try, &task.S))
-			}
-			if try == 0 || f < fails[c] {
-				fails[c] = f
-			}
-		}
-		if fail = totalUp(fails); enough(fail) {
-			break
-		}
-	}
-	return fail, nil
-}
-
-// numberedFailUp is cellFailUp of cell c of a proof.
-func (n *noisy) numberedFailUp(c int, cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
-	if n.linear == nil {
-		return n.cellFailUp(cell, ball, tau, try, s)
-	}
-	by := linesBelow
-	switch {
-	case n.linear.lines != nil:
-		by = linesListed(n.linear.lines[c])
-	case try%2 == 1: // older records say nothing of them
-		by = linesNarrow
-	}
-	return impliedUp(s, n.newLinearPass(cell, try, by).tails(s))
 }
 
 // totalUp is the sum of probabilities, rounded up, at most 1; 0 if all are. They are scaled so that nothing of

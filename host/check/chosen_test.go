@@ -168,7 +168,7 @@ func TestCheckBallByBox(t *testing.T) {
 		task := property.Task{Label: -1, T: []property.Box{b}, Inner: []property.Box{b}, S: property.ArgmaxIs(0, 2)}
 		at, radius := []float64{x}, []float64{0.02}
 		task.Ball = &property.Ball{Norm: 2, CentreLo: at, CentreHi: at, RadiusLo: radius, RadiusHi: radius}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,12 +279,12 @@ func TestPointLaw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		law := n.newPointLaw(property.Box{Lo: x, Hi: x})
+		law := newPointLaw(n.linear, n.mean, property.Box{Lo: x, Hi: x})
 		c := []float64{1, -0.5}
 		got := law.variance(law.rows(&property.Row{CLo: c, CHi: c}))
 		// By hand: z of the hidden layer, and the coefficients of its pre-activations.
@@ -363,14 +363,14 @@ func TestPointLawOfBoxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := ballOf(rng, 2, 0.05)
 		x := []float64{b.Lo[0] + (b.Hi[0]-b.Lo[0])*rng.Float64(), b.Lo[1] + (b.Hi[1]-b.Lo[1])*rng.Float64()}
 		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}}
-		box, at := n.newPointLaw(b), n.newPointLaw(property.Box{Lo: x, Hi: x})
+		box, at := newPointLaw(n.linear, n.mean, b), newPointLaw(n.linear, n.mean, property.Box{Lo: x, Hi: x})
 		wide, v := box.variance(box.rows(&row)), at.variance(at.rows(&row))
 		if !(wide.Lo <= v.Lo && wide.Hi >= v.Hi) || box.tailUp(&row) < at.tailUp(&row) {
 			t.Errorf("%d: variance %v of a point, %v of the box; tails %v, %v", i, v, wide, at.tailUp(&row), box.tailUp(&row))

@@ -120,7 +120,7 @@ func TestGenuine(t *testing.T) {
 		sizes := [][]int{{3, 4, 3}, {2, 8, 6, 3}, {10, 3}, {4, 6, 5, 4, 3}, {1, 6, 2}}[rng.IntN(5)]
 		post := sumtest.RandomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
 		tasks := []property.Task{randomTask(rng, post, 0), randomTask(rng, post, 1)}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestBoundsHold(t *testing.T) {
 		act := activations[i%len(activations)]
 		post := sumtest.RandomNoisy(rng, act, []float64{0.05, 0.2}[rng.IntN(2)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {2, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, i)
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestLinearExactly(t *testing.T) {
 				variance += math.Pow(l.Weight.SdHi[j*2+i]*x[j], 2)
 			}
 		}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestForgedNoise(t *testing.T) {
 		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
 		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 6}, []property.Task{task})[0]
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,7 +164,7 @@ func (g *gone) meet(k int, lo, hi []float64, box fedBox) {
 			g.h = append(g.h, box.h[j])
 		}
 		if j < n-1 && box.h[j] != 0 {
-			g.own.Add(arith.SqrtUp(atLeast0(square.Hi())), box.h[j])
+			g.own.Add(arith.SqrtUp(max(0, square.Hi())), box.h[j])
 		}
 	}
 }
@@ -176,13 +176,13 @@ func (g *gone) noise() noise {
 	}
 	var all, centre arith.Sum
 	for t, m := range g.middle {
-		x := arith.SumUp(m.Size(), atLeast0(g.apart[t].Hi()))
+		x := arith.SumUp(m.Size(), max(0, g.apart[t].Hi()))
 		all.Add(x, x)
 		centre.Add(m.Size(), m.Size())
 	}
-	own := atLeast0(g.own.Hi())
-	root := arith.SumUp(arith.SqrtUp(atLeast0(centre.Hi())), own)
-	v := min(atLeast0(all.Hi()), arith.ProductUp(root, root), g.form(atLeast0(centre.Hi())))
+	own := max(0, g.own.Hi())
+	root := arith.SumUp(arith.SqrtUp(max(0, centre.Hi())), own)
+	v := min(max(0, all.Hi()), arith.ProductUp(root, root), g.form(max(0, centre.Hi())))
 	return noise{timesSqrt2OverPiUp(arith.Up(own * g.factor)), arith.Up(arith.Up(v*g.factor) * g.factor)}
 }
 
@@ -209,7 +209,7 @@ func (g *gone) form(centre float64) float64 {
 		}
 		first.Add(w.Size(), h)
 	}
-	return formOf(centre, atLeast0(first.Hi()), r.formUp(g.h))
+	return formOf(centre, max(0, first.Hi()), r.formUp(g.h))
 }
 
 // unit is what layer k alone does to output i with P z, and the variance of what it adds to how far that

@@ -182,7 +182,7 @@ func (p *confined) varies(k int) []float64 {
 		for i := range list {
 			var sum arith.Sum
 			l.each(i, func(j int, size float64) { sum.Add(size, in.radius[j]) })
-			list[i] = atLeast0(sum.Hi())
+			list[i] = max(0, sum.Hi())
 		}
 	default:
 		for i, vary := range p.deviations[k].variation(&in) {

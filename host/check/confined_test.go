@@ -21,7 +21,7 @@ import (
 // confinedCase is a random posterior, what the checker makes of it, and a proof with random slopes.
 type confinedCase struct {
 	post *posterior.Posterior
-	n    *noisy
+	n    *anyNoise
 	box  property.Box
 	how  phaseProof
 	row  property.Row
@@ -49,7 +49,7 @@ func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
 		c.box.Lo, c.box.Hi = append(c.box.Lo, x), append(c.box.Hi, x+r.Float64())
 	}
 	var err error
-	if c.n, err = newNoisy(c.post); err != nil {
+	if c.n, err = newAnyNoise(c.post); err != nil {
 		t.Fatal(err)
 	}
 	below := 0
@@ -221,7 +221,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 			l.Weight = posterior.NewParams(l.Weight.Mean, make([]float64, len(l.Weight.Mean)), posterior.ScaleSD)
 			l.Bias = posterior.NewParams(l.Bias.Mean, make([]float64, len(l.Bias.Mean)), posterior.ScaleSD)
 			var err error
-			if c.n, err = newNoisy(c.post); err != nil {
+			if c.n, err = newAnyNoise(c.post); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -273,7 +273,7 @@ func TestConfinedRefuses(t *testing.T) {
 	}
 	post := newConfinedCase(t, rand.New(rand.NewPCG(1, 213)), 2, 3, 2).post
 	post.Layers[0].Activation = net.Activation{Kind: net.Tanh}
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil || n.splits() {
 		t.Errorf("%v: a tanh splits", err)
 	}

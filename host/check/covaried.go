@@ -196,15 +196,15 @@ func (v *covaried) ofVariation(radius []float64) []float64 {
 }
 
 // ofRow is the noise of a row with coefficients in [lo, hi] of the outputs.
-func (v *covaried) ofRow(lo, hi []float64, in *reach, z span) noise {
+func (v *covaried) ofRow(lo, hi, radius []float64, z span) noise {
 	if v.at != nil {
-		return v.ofConvRow(lo, hi, in, z)
+		return v.ofConvRow(lo, hi, radius, z)
 	}
 	of := v.of(&property.Row{CLo: lo, CHi: hi})
 	var mean arith.Sum
-	for j, radius := range in.radius {
-		if radius != 0 {
-			mean.Add(of.marginal(j), radius)
+	for j, r := range radius {
+		if r != 0 {
+			mean.Add(of.marginal(j), r)
 		}
 	}
 	return noise{timesSqrt2OverPiUp(mean.Hi()), of.varianceUp(fedBoxOf(z))}

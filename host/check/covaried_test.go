@@ -79,7 +79,7 @@ func TestCovariedBox(t *testing.T) {
 		for o := range row {
 			row[o] = rng.NormFloat64()
 		}
-		got := v.ofRow(row, row, &reach{radius: radius}, z)
+		got := v.ofRow(row, row, radius, z)
 		// least is the variance of the row at z, and of coefficient j alone with only >= 0.
 		least := func(p []float64, only int) *big.Rat {
 			columns := map[int]*big.Rat{}

@@ -116,8 +116,8 @@ func (v *covaried) spots(lo, hi []float64) (list []spot) {
 
 // ofConvRow is ofRow: sum_p A_p [W b] z~_p for the same W and b at all positions. Its variance is that of
 // sum_ij Sd_ij E_ij g_ij, g_ij = sum_p (A_p QG)_i (QA'z~_p)_j.
-func (v *covaried) ofConvRow(lo, hi []float64, in *reach, z span) noise {
-	if !inRange(lo, hi, z.lo, z.hi, in.radius, v.covariance.QA, v.covariance.QG, v.covariance.Sd) {
+func (v *covaried) ofConvRow(lo, hi, radius []float64, z span) noise {
+	if !inRange(lo, hi, z.lo, z.hi, radius, v.covariance.QA, v.covariance.QG, v.covariance.Sd) {
 		return noise{arith.Inf, arith.Inf}
 	}
 	box, list, n := v.boxOf(z), v.spots(lo, hi), v.in+1
@@ -131,7 +131,7 @@ func (v *covaried) ofConvRow(lo, hi []float64, in *reach, z span) noise {
 			}
 		}
 	}
-	grow := 1 + loose(4*(len(list)+len(g)+len(in.radius)))
+	grow := 1 + loose(4*(len(list)+len(g)+len(radius)))
 	centre := 0.0
 	for e, sd := range v.covariance.Sd {
 		wrong[e] = float64(wrong[e]*grow) + topTiny
@@ -139,7 +139,7 @@ func (v *covaried) ofConvRow(lo, hi []float64, in *reach, z span) noise {
 		centre += float64(x * x)
 	}
 	c := &convCoefficients{covaried: v, box: box, spots: list, g: g, wrong: wrong, grow: grow}
-	mean, first, second, moves := c.sums(in)
+	mean, first, second, moves := c.sums(radius)
 	variance := arith.Up(float64(centre*grow) + topTiny)
 	if moves {
 		variance = formOf(variance, first, second)
@@ -163,12 +163,12 @@ type convCoefficients struct {
 // changes by in first order and its largest value of the half-widths. An input's coefficient is all that the
 // places give it that see it, since their taps depend on each other. The form is bounded in the ways that certify
 // has and in no other: a better bound would choose other lines of max pools and activations, which may be worse.
-func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves bool) {
+func (c *convCoefficients) sums(radius []float64) (mean, first, second float64, moves bool) {
 	n, all := c.covaried.in+1, fedBoxOf(c.box.z)
 	places := make([][][2]int, len(all.h)) // spot and tap
 	for a, s := range c.spots {
 		for t, q := range c.at.under(s.p) {
-			if q >= 0 && (all.h[q] != 0 || in.radius[q] != 0) {
+			if q >= 0 && (all.h[q] != 0 || radius[q] != 0) {
 				places[q] = append(places[q], [2]int{a, t})
 			}
 		}
@@ -208,7 +208,7 @@ func (c *convCoefficients) sums(in *reach) (mean, first, second float64, moves b
 			err += float64(float64(more*sd)*math.Abs(y)) + float64(float64(c.wrong[e]*sd)*x) + float64(loose(len(of))*float64(x*math.Abs(y))) + float64(4*x*arith.Eta)
 		}
 		sd := arith.SqrtUp(arith.Up(float64(square*c.grow) + topTiny))
-		mean += float64(sd * in.radius[q])
+		mean += float64(sd * radius[q])
 		row += float64(sd * all.h[q])
 		first += float64((math.Abs(dot) + float64(err*c.grow) + topTiny) * all.h[q])
 	}

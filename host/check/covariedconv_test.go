@@ -92,7 +92,7 @@ func TestCovariedConvBox(t *testing.T) {
 			}
 			return sum
 		}
-		got := v.ofRow(row, row, &reach{radius: radius}, z)
+		got := v.ofRow(row, row, radius, z)
 		l1 := 0.0
 		for j := range in {
 			one := make([]float64, in+1)
@@ -149,7 +149,7 @@ func TestCovariedConvAsCertify(t *testing.T) {
 				t.Fatalf("%d %+v: %s %v, certify has %v", i, m, what, got, want)
 			}
 		}
-		got := v.ofRow(row, row, &reach{radius: radius}, z)
+		got := v.ofRow(row, row, radius, z)
 		mean, variance := over.Row(row, row)
 		same("mean", got.mean, mean)
 		same("variance", got.variance, variance)

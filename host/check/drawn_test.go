@@ -14,7 +14,7 @@ import (
 // the bounds of both. It says which bounds there are.
 func againstDraws(t *testing.T, i int, post *posterior.Posterior, task *property.Task, r *claim.Result, draws int) (lower, upper bool) {
 	t.Helper()
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -257,7 +257,7 @@ func TestGlobalAverage(t *testing.T) {
 		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 0, 1), Bias: weightsOf(0, 0, 1)})
 	ones := slices.Repeat([]float64{1}, 16)
 	task := property.Task{T: []property.Box{{Lo: ones, Hi: ones}}, S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}}}
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestRefusedMaps(t *testing.T) {
 		posterior.Layer{Layer: net.Layer{Map: odd{conv}}, Weight: weightsOf(1, 0.5, 1), Bias: weightsOf(0, 0, 1)},
 		posterior.Layer{Layer: net.DenseLayer(4, 2, net.Activation{}), Weight: weightsOf(1, 0.1, 8), Bias: weightsOf(0, 0, 2)})
 	const want = "layer 0: a check.odd cannot be checked"
-	if _, err := newNoisy(post); fmt.Sprint(err) != want {
+	if _, err := newAnyNoise(post); fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	f := formats["float64"]

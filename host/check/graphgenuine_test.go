@@ -50,7 +50,7 @@ func TestGraphGenuine(t *testing.T) {
 			post = sketched(rng, kind, activations[1+rng.IntN(len(activations)-1)], sd)
 		}
 		task := keptClass(rng, post, []float64{0, 1.0 / 256, 1.0 / 32}[rng.IntN(3)])
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,16 +49,15 @@ type linearPass struct {
 	single map[[2]int]noise // of single outputs: the mean of sup_z |D_i z~|, and the largest variance
 }
 
-func (n *noisy) newLinearPass(cell property.Box, try uint64, above chooseLine) *linearPass {
-	mean := n.ofMeans(try)
-	l := &linearPass{linear: n.linear, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: reachOf(cell).radius, single: map[[2]int]noise{}}
+func newLinearPass(of *linear, mean network, cell property.Box, above chooseLine) *linearPass {
+	l := &linearPass{linear: of, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: reachOf(cell).radius, single: map[[2]int]noise{}}
 	for k := range cell.Lo {
 		l.centre = append(l.centre, centreOf(cell.Lo[k], cell.Hi[k]))
 	}
 	l.fed = append(l.fed, chosen{at: l.centre, half: make([]float64, len(l.centre)), reach: l.radius})
 	var below []slopes
 	before := 0
-	for k := range len(n.mean) - 1 {
+	for k := range len(mean.layers) - 1 {
 		l.pass.hiddenLayer(k)
 		list := l.pass.slopesInto(k+1, l.centre)
 		m := len(list)

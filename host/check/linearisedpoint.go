@@ -20,13 +20,13 @@ type pointLaw struct {
 	gives span
 }
 
-func (n *noisy) newPointLaw(box property.Box) *pointLaw {
-	p := &pointLaw{linear: n.linear}
+func newPointLaw(of *linear, mean []layer, box property.Box) *pointLaw {
+	p := &pointLaw{linear: of}
 	z := span{box.Lo, box.Hi}
-	for k := range n.mean {
+	for k := range mean {
 		p.fed = append(p.fed, z)
-		pre := n.mean[k].affine(z)
-		if k == len(n.mean)-1 {
+		pre := mean[k].affine(z)
+		if k == len(mean)-1 {
 			p.gives = pre
 			break
 		}

@@ -97,3 +97,19 @@ func (p *cellPass) lawsOf(row *property.Row) (laws []formLaw, tail float64) {
 
 // worthLaws is from how many of the highest laws certify takes the one with the least share.
 const worthLaws = 2
+
+// laws are those of the rows of a set, by the forms that certify takes, near, and by those with the least share of
+// all, which may be the worse ones for a gap; with what hidden bounds and the rows fail with.
+func (p *cellPass) laws(s *property.Safe) (near, all []*marginLaw, budget float64, fails []float64) {
+	budget = p.budgetUp()
+	fails = []float64{budget}
+	least := func(laws []formLaw) *marginLaw {
+		return slices.MinFunc(laws, func(a, b formLaw) int { return cmp.Compare(a.share, b.share) }).marginLaw
+	}
+	for r := range s.Rows {
+		laws, tail := p.lawsOf(&s.Rows[r])
+		near, all = append(near, least(laws[:min(len(laws), worthLaws)])), append(all, least(laws))
+		fails = append(fails, tail)
+	}
+	return near, all, budget, fails
+}

@@ -80,10 +80,9 @@ type maskPass struct {
 	events int
 }
 
-func (n *noisy) newMaskPass(cell property.Box, tau float64, try uint64) *maskPass {
-	mean := n.ofMeans(try)
-	p := &maskPass{masks: n.masks, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
-	for k := range len(n.mean) - 1 {
+func newMaskPass(of *masks, mean network, cell property.Box, tau float64) *maskPass {
+	p := &maskPass{masks: of, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
+	for k := range len(mean.layers) - 1 {
 		if p.by.flat = k >= p.first; p.by.flat {
 			p.maskedLayer(k)
 		} else {
@@ -341,16 +340,15 @@ func (p *maskPass) ofProperty(row *property.Row) *maskedRow {
 	return p.rowOf(last, s, c)
 }
 
-// predictive returns what the pass proves of the class of S, or of an action.
-func (p *maskPass) predictive(of *asked) *predictive {
-	var laws []*marginLaw
-	budget := p.budgetUp()
-	fails := []float64{budget}
-	for r := range of.task.S.Rows {
-		law, fail := p.ofProperty(&of.task.S.Rows[r]).law()
+// laws are those of the rows of a set, with what hidden bounds and the rows fail with.
+func (p *maskPass) laws(s *property.Safe) (laws []*marginLaw, budget float64, fails []float64) {
+	budget = p.budgetUp()
+	fails = []float64{budget}
+	for r := range s.Rows {
+		law, fail := p.ofProperty(&s.Rows[r]).law()
 		laws, fails = append(laws, law), append(fails, fail)
 	}
-	return of.predictive(laws, budget, fails)
+	return laws, budget, fails
 }
 
 // budgetUp bounds the probability that a hidden bound fails.

@@ -34,7 +34,7 @@ func TestMasked(t *testing.T) {
 	for i := range testscale.Cases(t, 200) {
 		post := sumtest.RandomMasked(rng, activations[0], i%2, 2, 3, 3, 2)
 		task := randomTask(rng, post, 0)
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +150,11 @@ func TestMaskedAboveSums(t *testing.T) {
 // insideBounds: what feeds layer k, which nothing below drops, is inside its bounds at corners of a box.
 func insideBounds(t *testing.T, post *posterior.Posterior, box property.Box, k int, rng *rand.Rand) {
 	t.Helper()
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := n.newMaskPass(box, 0, 0).hidden[k-1].z
+	z := n.maskPass(box, 0, 0).hidden[k-1].z
 	for range 8 {
 		x := slices.Clone(box.Lo)
 		for j := range x {
@@ -179,7 +179,7 @@ type maskedSeen struct {
 // again certifies a task and proves the claim again, and holds both to all masks together.
 func (s *maskedSeen) again(t *testing.T, i int, post *posterior.Posterior, task property.Task) {
 	t.Helper()
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,12 +287,12 @@ func TestSharedMask(t *testing.T) {
 	const rate = 0.125
 	posts, points := sumtest.SharedMasks(rate)
 	for i, post := range posts {
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}
-		pass := n.newMaskPass(property.Box{Lo: points[i], Hi: points[i]}, 0, 0)
+		pass := n.maskPass(property.Box{Lo: points[i], Hi: points[i]}, 0, 0)
 		if tail := pass.ofProperty(&row).tailUp(); tail < rate || tail > rate+1e-9 {
 			t.Errorf("%s: tail %v, it fails with probability %v", post.Describe(), tail, rate)
 		}
@@ -310,12 +310,12 @@ func TestMaskedMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5, DHi: 0.5}
-	pass := n.newMaskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
+	pass := n.maskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
 	if tail, fail := pass.ofProperty(&row).tailUp(), 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}

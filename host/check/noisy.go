@@ -15,13 +15,8 @@ import (
 type noisy struct {
 	mean  []layer
 	graph *graph
-	// top is there if the last layer alone is random; without deviations nothing else is known.
-	top *topped
-	// masks are there for dropout; without deviations nothing else is known.
-	masks      *masks
+	// deviations are nil of what is no noise of weights on the way to a row, see anyNoise.
 	deviations []deviations
-	// linear is there for networks that are linearised about the mean; nothing else is known then.
-	linear *linear
 	// covaries says that weights depend on each other in layers; common is what all layers have in common.
 	covaries bool
 	common   *common
@@ -49,10 +44,9 @@ type deviations struct {
 	at         *places
 }
 
-// newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
-// standard deviations, so that upper bounds of them will do.
-func newNoisy(post *posterior.Posterior) (*noisy, error) {
-	top, masks := newTopped(post), newMasks(post)
+// newNoisy prepares a posterior, meansAlone without its deviations. Everything that is claimed of the noise
+// grows with the standard deviations, so that upper bounds of them will do.
+func newNoisy(post *posterior.Posterior, meansAlone bool) (*noisy, error) {
 	if err := post.RequireRows(); err != nil {
 		return nil, err
 	}
@@ -60,15 +54,11 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &noisy{top: top, masks: masks, covaries: !post.Independent(), common: newCommon(post), graph: m.graph, quantiles: map[quantileOf]float64{}}
+	n := &noisy{covaries: !post.Independent(), common: newCommon(post), graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
-	if about := post.About(); about != nil {
-		n.linear = newLinear(about)
-		return n, nil
-	}
-	if !post.Independent() && (top != nil || masks != nil) {
+	if meansAlone {
 		return n, nil
 	}
 	noise := make([]bool, len(n.mean))
@@ -133,51 +123,6 @@ func (n *noisy) ofMeans(try uint64) network {
 	g := *n.graph
 	g.depth = 0
 	return network{layers: n.mean, graph: &g, lines: true, by: choice{try: try}, ctx: n.ctx}
-}
-
-// cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
-// other nothing is known but what topPass says, and of masks what maskPass does: both of the whole cell.
-// ball is what the cell is cut to, nil if it is not.
-func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
-	if n.masks != nil {
-		return n.newMaskPass(cell, tau, try).cellFailUp(s)
-	}
-	if n.linear != nil {
-		return impliedUp(s, n.newLinearPass(cell, try, linesNarrow).tails(s))
-	}
-	least := 1.0
-	if n.covaries {
-		ball = nil // bounds on balls are for independent weights: those of the whole cell
-	}
-	if n.top != nil {
-		least = n.newTopPass(cell, try).cellFailUp(s)
-	}
-	if n.deviations == nil {
-		return least
-	}
-	return min(least, n.newPassOnBall(cell, ball, tau, try).cellFailUp(s))
-}
-
-// holdsUp bounds the probability that S holds at some one point of a cell, given S with its rows negated.
-func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *property.Safe) float64 {
-	if n.masks != nil {
-		return n.newMaskPass(cell, tau, try).holdsUp(negated)
-	}
-	if n.linear != nil {
-		tails, at := n.newLinearPass(cell, try, linesNarrow).tails(negated), n.newPointLaw(cell)
-		for r := range tails {
-			tails[r] = min(tails[r], at.tailUp(&negated.Rows[r]))
-		}
-		return refutedUp(negated, tails)
-	}
-	least := 1.0
-	if n.top != nil {
-		least = n.newTopPass(cell, try).holdsUp(negated)
-	}
-	if n.deviations == nil {
-		return least
-	}
-	return min(least, n.newCellPass(cell, tau, try).holdsUp(negated))
 }
 
 func anyAbove0(list []float64) bool {
@@ -262,7 +207,7 @@ func (m *deviations) own(in *reach, z span) []noise {
 	n := make([]noise, len(mean))
 	for i := range n {
 		variance[i].Plus(m.biasVariance[i%len(m.biasVariance)])
-		n[i] = noise{timesSqrt2OverPiUp(mean[i].Hi()), atLeast0(variance[i].Hi())}
+		n[i] = noise{timesSqrt2OverPiUp(mean[i].Hi()), max(0, variance[i].Hi())}
 	}
 	if m.covaried != nil {
 		for i, v := range m.covaried.ofUnits(z) {
@@ -275,7 +220,7 @@ func (m *deviations) own(in *reach, z span) []noise {
 // ofProperty is the noise of the layer in a row of a property, z being what feeds it.
 func (m *deviations) ofProperty(row *property.Row, in *reach, z span) noise {
 	if m.covaried != nil {
-		return m.covaried.ofRow(row.CLo, row.CHi, in, z)
+		return m.covaried.ofRow(row.CLo, row.CHi, in.radius, z)
 	}
 	return m.ofRow(sizesOf(row), in, z)
 }
@@ -292,7 +237,7 @@ func sizesOf(row *property.Row) []float64 {
 // ofRow is the noise of the layer in a row a over its pre-activations, z being what feeds it.
 func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
 	if m.covaried != nil {
-		return m.covaried.ofRow(a, a, in, z)
+		return m.covaried.ofRow(a, a, in.radius, z)
 	}
 	if m.at != nil {
 		return m.ofSharedRow(a, in, z)
@@ -312,13 +257,13 @@ func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
 		}
 		// up to s_j^2 of (11)
 		s := dot(arith.Sum{}, square, m.variance[j*out:(j+1)*out], at)
-		sq := atLeast0(s.Hi())
+		sq := max(0, s.Hi())
 		variance = variance.With(sq, in.mostSq[j])
 		if radius != 0 {
 			mean = mean.With(arith.SqrtUp(sq), radius)
 		}
 	}
-	return noise{timesSqrt2OverPiUp(mean.Hi()), atLeast0(variance.Hi())}
+	return noise{timesSqrt2OverPiUp(mean.Hi()), max(0, variance.Hi())}
 }
 
 // variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
@@ -327,7 +272,7 @@ func (m *deviations) variation(in *reach) []noise {
 	mean, variance := m.weigh(m.absMean, in.radius), m.weigh(m.variance, in.radiusSq)
 	n := make([]noise, len(mean))
 	for i := range n {
-		n[i] = noise{atLeast0(mean[i].Hi()), atLeast0(variance[i].Hi())}
+		n[i] = noise{max(0, mean[i].Hi()), max(0, variance[i].Hi())}
 	}
 	if m.covaried != nil {
 		for i, v := range m.covaried.ofVariation(in.radius) {
@@ -365,5 +310,3 @@ func timesSqrt2OverPiUp(s float64) float64 {
 	}
 	return arith.Up(sqrt2OverPiUp * s)
 }
-
-func atLeast0(x float64) float64 { return max(0, x) }

@@ -54,14 +54,13 @@ type topPass struct {
 }
 
 // newTopPass bounds what feeds the last layer by lines, with the means as weights.
-func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
-	mean := n.ofMeans(try)
+func newTopPass(of *topped, mean network, cell property.Box) *topPass {
 	p := mean.newPass(span{cell.Lo, cell.Hi})
-	last := len(n.mean) - 1
+	last := len(mean.layers) - 1
 	for k := range last {
 		p.hiddenLayer(k)
 	}
-	t := &topPass{topped: n.top, radius: reachOf(cell).radius}
+	t := &topPass{topped: of, radius: reachOf(cell).radius}
 	centre := make([]float64, len(cell.Lo))
 	for k := range centre {
 		centre[k] = centreOf(cell.Lo[k], cell.Hi[k])
@@ -210,13 +209,12 @@ func (t *topPass) law(row *property.Row) *marginLaw {
 	return lawOf(t.meanDown(r, c), []noise{{0, t.variance(r, c).Hi}})
 }
 
-// predictive returns what the cell proves of a decision. No hidden bound can fail.
-func (t *topPass) predictive(of *asked) *predictive {
-	var laws []*marginLaw
-	for r := range of.task.S.Rows {
-		laws = append(laws, t.law(&of.task.S.Rows[r]))
+// laws are those of the rows of a set, with what they fail with. No hidden bound can fail.
+func (t *topPass) laws(s *property.Safe) (laws []*marginLaw, fails []float64) {
+	for r := range s.Rows {
+		laws = append(laws, t.law(&s.Rows[r]))
 	}
-	return of.predictive(laws, 0, t.tails(&of.task.S, false))
+	return laws, t.tails(s, false)
 }
 
 // tailDown is at most Q(t/sqrt(v)) for t, v > 0.

@@ -72,14 +72,14 @@ func TestOnTopOfDepth(t *testing.T) {
 	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 6)), net.Activation{Kind: net.ReLU}, 0, 2, 4, 4, 4, 2)
 	top := &post.Layers[3].Weight
 	top.SdLo[0], top.SdHi[0] = 0.1, 0.1
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}
 	box := property.Box{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}
-	all := n.newTopPass(box, 0)
+	all := n.topPass(box, 0)
 	n.graph.depth = 1
-	for j, s := range n.newTopPass(box, 0).inputs {
+	for j, s := range n.topPass(box, 0).inputs {
 		if of := all.inputs[j]; s.lo != of.lo || s.hi != of.hi {
 			t.Errorf("input %d is in [%v, %v], of any depth in [%v, %v]", j, s.lo, s.hi, of.lo, of.hi)
 		}
@@ -96,7 +96,7 @@ func TestForgedOnTop(t *testing.T) {
 			continue
 		}
 		task := randomTask(rng, post, 0)
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,12 +241,12 @@ func TestTopLaw(t *testing.T) {
 	const draws = 1000
 	for i := range 24 {
 		post := sumtest.RandomOnTop(rng, activations[0], 0.4, 2, 5, 2)
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil || n.top == nil {
 			t.Fatal(err)
 		}
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		law := n.newTopPass(property.Box{Lo: x, Hi: x}, 0).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
+		law := n.topPass(property.Box{Lo: x, Hi: x}, 0).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
 		var rows []float64
 		w := post.NewWeights()
 		for d := range draws {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +107,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 }
 
 // predictiveOn is a predictor by concentration LBP.
-func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
+func (n *anyNoise) predictiveOn(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
 	if len(cells) == 0 {
 		return of.unknown(), nil
 	}
@@ -124,10 +123,10 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
 		switch {
 		case of.probit:
-			return n.newTopPass(cells[c], try).probit(of.task.Label), nil
+			return predictiveOf(n.topPass(cells[c], try).probit(of.task.Label), 0), nil
 		case n.masks != nil:
-			pass := n.newMaskPass(cells[c], taus[c], try)
-			is := pass.predictive(of)
+			pass := n.maskPass(cells[c], taus[c], try)
+			is := of.predictive(pass.laws(&of.task.S))
 			if taus[c] != 0 && pass.events == 0 {
 				return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 			}
@@ -135,10 +134,11 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 		}
 		is := of.unknown()
 		if n.top != nil {
-			is.better(n.newTopPass(cells[c], try).predictive(of))
+			laws, fails := n.topPass(cells[c], try).laws(&of.task.S)
+			is.better(of.predictive(laws, 0, fails))
 		}
 		if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
-			is.better(n.newPassOnBall(cells[c], of.ball, taus[c], try).predictive(of))
+			is.better(of.byRows(n.newPassOnBall(cells[c], of.ball, taus[c], try)))
 		}
 		return is, nil
 	})
@@ -172,21 +172,9 @@ func eachCell(ctx context.Context, asked *asked, cells []property.Box, enough fu
 	return all, nil
 }
 
-// predictive returns what the pass proves of the class of S, whose rows are its margins, or of an action: by the
-// laws that certify takes, and by those with the least share of all, which may be the worse ones for a gap.
-func (p *cellPass) predictive(of *asked) *predictive {
-	s := &of.task.S
-	budget := p.budgetUp()
-	var near, all []*marginLaw
-	fails := []float64{budget}
-	least := func(laws []formLaw) *marginLaw {
-		return slices.MinFunc(laws, func(a, b formLaw) int { return cmp.Compare(a.share, b.share) }).marginLaw
-	}
-	for r := range s.Rows {
-		laws, tail := p.lawsOf(&s.Rows[r])
-		near, all = append(near, least(laws[:min(len(laws), worthLaws)])), append(all, least(laws))
-		fails = append(fails, tail)
-	}
+// byRows returns what the pass proves of the class of S, whose rows are its margins, or of an action.
+func (of *asked) byRows(p *cellPass) *predictive {
+	near, all, budget, fails := p.laws(&of.task.S)
 	is := of.predictive(near, budget, fails)
 	if !slices.Equal(near, all) {
 		is.better(of.predictive(all, budget, fails))

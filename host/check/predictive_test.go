@@ -81,7 +81,7 @@ func TestPredictiveOfKinds(t *testing.T) {
 // provedAgain proves a decision, and that of its witness, and says what is not.
 func provedAgain(t *testing.T, post *posterior.Posterior, task *property.Task, costs *property.Costs, r *claim.Result) string {
 	t.Helper()
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}

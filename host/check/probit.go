@@ -9,10 +9,9 @@ import (
 
 // The probit rule of a last layer that alone is random (docs/theory.md, section 9.6).
 
-// probit returns what the rule proves of a class on the cell: the differences of its logits are margins
-// of one network.
-func (t *topPass) probit(class int) *predictive {
-	var laws []*marginLaw
+// probit returns the laws of the margins of a class on the cell by the rule: the differences of its logits are
+// margins of one network.
+func (t *topPass) probit(class int) (laws []*marginLaw) {
 	own := t.shrunk(class)
 	for k := range t.out {
 		if k == class {
@@ -21,7 +20,7 @@ func (t *topPass) probit(class int) *predictive {
 		apart := t.meanLeast(func(row []float64) { row[class], row[k] = 1, -1 })
 		laws = append(laws, lawOf(own.less(t.shrunk(k), apart), nil))
 	}
-	return predictiveOf(laws, 0)
+	return laws
 }
 
 // shrunk holds what is known of an output on the cell: its mean, and 1/sqrt(1 + pi/8 v) of its variance v.

@@ -22,7 +22,7 @@ func TestProbitBounds(t *testing.T) {
 	cases := testscale.Cases(t, 200)
 	for i := range cases {
 		post := sumtest.RandomOnTop(rng, net.Activation{Kind: net.ReLU}, []float64{0.05, 0.4, 2}[rng.IntN(3)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[i%3]...)
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestProbitBounds(t *testing.T) {
 			cell.Lo, cell.Hi = append(cell.Lo, x[j]-width), append(cell.Hi, x[j]+width)
 		}
 		class := rng.IntN(post.Outputs())
-		is := n.newTopPass(cell, uint64(i%2)).probit(class)
+		is := predictiveOf(n.topPass(cell, uint64(i%2)).probit(class), 0)
 		for range 6 {
 			pi := sumtest.Probit(post, x)
 			if is.lower > pi[class]+1e-9 {

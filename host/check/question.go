@@ -49,7 +49,7 @@ type files struct {
 	regions    map[string]*property.Region
 	norms      map[string]*property.Norm
 	// noisy is noisyPost as concentration LBP needs it.
-	noisy     *noisy
+	noisy     *anyNoise
 	noisyPost *posterior.Posterior
 }
 

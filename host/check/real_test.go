@@ -65,7 +65,7 @@ func proveAgain(t *testing.T, name string, precision bound.Precision, post *post
 	results := certified(t, precision, post, cfg, tasks)
 	certify = time.Since(start)
 	start = time.Now()
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}

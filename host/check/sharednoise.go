@@ -61,8 +61,8 @@ func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 	}
 	for j := squares.from; j < squares.to; j++ {
 		if squares.of[j].N > 0 {
-			mean = mean.With(arith.SqrtUp(atLeast0(squares.of[j].Hi())), in.radius[j])
+			mean = mean.With(arith.SqrtUp(max(0, squares.of[j].Hi())), in.radius[j])
 		}
 	}
-	return noise{timesSqrt2OverPiUp(mean.Hi()), atLeast0(variance.Hi())}
+	return noise{timesSqrt2OverPiUp(mean.Hi()), max(0, variance.Hi())}
 }

@@ -107,7 +107,7 @@ func (m *deviations) spreads(squares []float64) []float64 {
 	list := make([]float64, len(m.variance)/out)
 	for j := range list {
 		s := dot(arith.Sum{}, squares, m.variance[j*out:(j+1)*out], at)
-		list[j] = atLeast0(s.Hi())
+		list[j] = max(0, s.Hi())
 	}
 	return list
 }
@@ -127,7 +127,7 @@ func (p *cellPass) linear(l, k int, spreads []float64) (means, deviations, large
 		deviation = deviation.With(s, d.variance[k*out+j])
 		largest = max(largest, arith.Up(s*d.variance[k*out+j]))
 	}
-	return atLeast0(mean.Hi()), atLeast0(deviation.Hi()), largest
+	return max(0, mean.Hi()), max(0, deviation.Hi()), largest
 }
 
 // through is (34): the mean of the noise of layer l > 1, over the weights of layer l-1 too, and
@@ -141,7 +141,7 @@ func (p *cellPass) through(l int, spreads []float64) (mean, moved float64) {
 			moves.Add(largest, squareUp(radius))
 		}
 	}
-	return timesSqrt2OverPiUp(total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(atLeast0(moves.Hi())))
+	return timesSqrt2OverPiUp(total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(max(0, moves.Hi())))
 }
 
 // overInputs is (38): what noise adds in the mean to the range of a row over the cell: that of
@@ -171,8 +171,8 @@ func (p *cellPass) overInputs(f *fall, above, below []float64) (mean, moved floa
 		x.Add(twoOverPiUp, means)
 		x.Add(twoOverPiUp, deviations)
 		x.Add(restUp, min(own, means))
-		total.Add(arith.SumUp(arith.SqrtUp(atLeast0(x.Hi())), -a), radius)
+		total.Add(arith.SumUp(arith.SqrtUp(max(0, x.Hi())), -a), radius)
 		moves.Add(largest, squareUp(radius))
 	}
-	return atLeast0(total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(atLeast0(moves.Hi())))
+	return max(0, total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(max(0, moves.Hi())))
 }

@@ -39,7 +39,7 @@ func TestSharpAsCertify(t *testing.T) {
 		row.D = (2+3*rng.Float64())*(1+math.Abs(y[0]-y[1])) - y[0] + y[1]
 		row.DHi = row.D
 		task := property.Task{Label: -1, T: []property.Box{b}, Inner: []property.Box{b}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestSharpHolds(t *testing.T) {
 		row.D = (1+2*rng.Float64())*(1+math.Abs(y[0]-y[1])) - y[0] + y[1]
 		row.DHi = row.D
 		task := property.Task{T: []property.Box{b}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func TestStill(t *testing.T) {
 				*g = posterior.NewParams(g.Mean, make([]float64, len(g.Mean)), posterior.ScaleSD)
 			}
 		}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestNoiseOfBiases(t *testing.T) {
 		{Layer: net.DenseLayer(1, 1, net.Activation{Kind: net.ReLU}), Weight: one(1, 0), Bias: one(0, 1)},
 		{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: one(1, 0), Bias: one(0, 0)},
 	}}
-	n, err := newNoisy(post)
+	n, err := newAnyNoise(post)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestStillZero(t *testing.T) {
 			{Layer: net.DenseLayer(1, 1, net.Activation{Kind: net.ReLU}), Weight: one(w[0]), Bias: one(0)},
 			{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: one(w[1]), Bias: one(0)},
 		}}
-		n, err := newNoisy(post)
+		n, err := newAnyNoise(post)
 		if err != nil {
 			t.Fatal(err)
 		}

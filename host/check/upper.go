@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -37,26 +36,6 @@ func (q *question) upperWitness() (at property.Box, tau float64, err error) {
 	}
 	at, err = u.Witness.around(q.task)
 	return at, u.Tau, err
-}
-
-// safeUp bounds P_safe from above by concentration LBP: by the probability that S holds at one
-// point of T, anywhere in the witness box, which surely contains a point of the real T
-// (docs/theory.md, section 3.4). enough is as in failUp.
-func (n *noisy) safeUp(ctx context.Context, task *property.Task, witness property.Box, tau float64, enough func(safe float64) bool) (safe float64, err error) {
-	if _, err := tausOf([]float64{tau}, 1); err != nil {
-		return 1, err
-	}
-	s := negatedRows(&task.S)
-	safe = 1
-	for try := range uint64(tries) {
-		if ctx.Err() != nil {
-			return 1, ctx.Err()
-		}
-		if safe = min(safe, n.holdsUp(witness, tau, try, &s)); enough(safe) {
-			break
-		}
-	}
-	return safe, nil
 }
 
 // negatedRows is S with each row negated: what is a bound of these rows from below is one of the
