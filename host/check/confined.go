@@ -205,15 +205,10 @@ func (p *confined) clauseHolds(ctx context.Context, safe *property.Safe, clause 
 	}
 	noise := make([]float64, len(clause))
 	for i, r := range clause {
-		row := &safe.Rows[r]
-		most := make([]float64, len(row.CLo))
-		for k := range most {
-			most[k] = abs(row.CLo[k], row.CHi[k])
-		}
-		noise[i] = p.rowUp(most)
+		noise[i] = p.rowUp(sizesOf(&safe.Rows[r]))
 	}
 	leaves := 0
-	err := p.pass.walk(ctx, p.how.Open, tree, func(by leafLines) error {
+	err := p.pass.walk(ctx, p.how.Open, tree, func(w way) error {
 		if len(mixtures) < each {
 			return fmt.Errorf("its leaf %d has %d bytes of mixtures left, it needs %d", leaves, len(mixtures), each)
 		}
@@ -222,9 +217,10 @@ func (p *confined) clauseHolds(ctx context.Context, safe *property.Safe, clause 
 			return fmt.Errorf("its leaf %d: %w", leaves, err)
 		}
 		mixtures = mixtures[each:]
-		s, c := p.pass.layers[len(p.mean)-1].merged(row)
+		last := len(p.mean) - 1
+		s, c := p.pass.layers[last].merged(row)
 		c.Plus(-off)
-		if lo := p.rowLo(s, c, by, nil); !(lo >= 0) {
+		if lo := p.down(last, s, c, w); !(lo >= 0) {
 			return &unprovedLeaf{leaves, lo}
 		}
 		leaves++
@@ -254,17 +250,9 @@ func mixtureLess(safe *property.Safe, clause []int, noise []float64, factors []b
 	return &row, off.Hi(), err
 }
 
-// leafLines holds the lines of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a
-// layer have signs, these with multipliers; nil of others.
-type leafLines struct {
-	lower       [][]line
-	signs       [][]int
-	multipliers [][]float64
-}
-
 // walk walks through the tree of a row, in which slopes and cuts are about these neurons, and says what is
 // wrong with it, or what judge says of a leaf.
-func (p *pass) walk(ctx context.Context, open [][]int, tree *phaseTree, judge func(leafLines) error) error {
+func (p *pass) walk(ctx context.Context, open [][]int, tree *phaseTree, judge func(way) error) error {
 	w := &treeWalk{pass: p, judge: judge, cuts: tree.Cuts, bytes: tree.Leaves}
 	for l, list := range open {
 		for _, j := range list {
@@ -283,7 +271,7 @@ func (p *pass) walk(ctx context.Context, open [][]int, tree *phaseTree, judge fu
 // treeWalk is a walk through the tree of a row.
 type treeWalk struct {
 	*pass
-	judge func(leafLines) error
+	judge func(way) error
 	open  []openNeuron
 	// cuts and bytes are what is left of the proof.
 	cuts  []int
@@ -358,7 +346,7 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 		}
 	}
 	w.leaves++
-	return w.judge(leafLines{lower, w.signs(), multipliers})
+	return w.judge(way{lower: lower, signs: w.signs(), multipliers: multipliers})
 }
 
 // signs returns the signs of all neurons, by hidden layer; nil where none has one.
@@ -373,55 +361,4 @@ func (w *treeWalk) signs() [][]int {
 		}
 	}
 	return signs
-}
-
-// rowLo is a lower bound of s z + c, z being what feeds the last layer, wherever neurons have the signs
-// of a leaf. f, if it is not nil, is told what the row meets.
-func (p *pass) rowLo(s span, c arith.Sum, by leafLines, f *fall) float64 {
-	last := len(by.lower)
-	todo := make([]span, last+1) // as in down
-	p.feed(last, s, todo)
-	for l := last - 1; l >= 0; l-- {
-		s := todo[l+1]
-		if s.lo == nil {
-			continue
-		}
-		a := p.hidden[l].throughSigns(s, by.lower[l], by.signs[l], by.multipliers[l], &c)
-		if f != nil {
-			f.a[l] = a
-		}
-		p.deviate(l, a, &c)
-		p.feed(l, p.substitute(l, a, &c, false), todo)
-	}
-	if f != nil {
-		f.inputs = todo[0]
-	}
-	return intervalLo(todo[0], p.x, c)
-}
-
-// throughSigns is through where some neurons have signs, which is where the new row is below the
-// old one: with a multiplier m >= 0,
-//
-//	active, t >= 0:      s z = s t >= (s - m) t, and any number up to s will do for s - m
-//	not active, t <= 0:  s z = 0 >= m t
-func (h *hidden) throughSigns(s span, lower []line, signs []int, multipliers []float64, c *arith.Sum) (a []float64) {
-	if signs == nil {
-		return h.through(s, lower, c)
-	}
-	free := span{slices.Clone(s.lo), slices.Clone(s.hi)}
-	for j, sign := range signs {
-		if sign != 0 {
-			free.lo[j], free.hi[j] = 0, 0
-		}
-	}
-	a = h.through(free, lower, c)
-	for j, sign := range signs {
-		switch {
-		case sign > 0: // z >= 0, so that s is at its least
-			a[j] = s.lo[j] - multipliers[j]
-		case sign < 0:
-			a[j] = multipliers[j]
-		}
-	}
-	return a
 }

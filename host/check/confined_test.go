@@ -129,7 +129,7 @@ func TestConfinedBelow(t *testing.T) {
 		constant.Plus(-rowBy)
 		w := walkOf(&p.pass, c.how.Open)
 		for range 12 {
-			lo := w.rowLo(s, constant, someLeaf(r, w), nil)
+			lo := w.down(last, s, constant, someLeaf(r, w))
 			for range 20 {
 				x := make([]float64, len(c.box.Lo))
 				for j := range x {
@@ -192,7 +192,7 @@ func absOf(list []float64) (of []float64) {
 }
 
 // someLeaf gives some neurons signs, others slopes.
-func someLeaf(r *rand.Rand, w *treeWalk) leafLines {
+func someLeaf(r *rand.Rand, w *treeWalk) way {
 	var lower [][]line
 	var multipliers [][]float64
 	for l := range w.hidden {
@@ -207,7 +207,7 @@ func someLeaf(r *rand.Rand, w *treeWalk) leafLines {
 			w.hidden[n.layer].setLower(lower[n.layer], n.unit, byte(r.IntN(256)))
 		}
 	}
-	return leafLines{lower, w.signs(), multipliers}
+	return way{lower: lower, signs: w.signs(), multipliers: multipliers}
 }
 
 // TestConfinedLikeCertify: noise and events are the same numbers as those that certify finds by
@@ -293,8 +293,7 @@ func TestPhasesOutputNoise(t *testing.T) {
 			p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, 0)
 			by := p.rowUp(absOf(c.row.CLo))
 			s, constant := p.pass.layers[2].merged(&c.row)
-			lines := leafLines{lowersOf(&p.pass), make([][]int, 2), make([][]float64, 2)}
-			c.row.D = share*by - p.rowLo(s, constant, lines, nil) // now the row is share*by before its noise
+			c.row.D = share*by - p.down(2, s, constant, way{lower: lowersOf(&p.pass)}) // now the row is share*by before its noise
 			err := p.clauseHolds(t.Context(), &property.Safe{Rows: []property.Row{c.row}}, []int{0}, &phaseTree{Cuts: []int{leaf}})
 			if (err == nil) != (share > 1) {
 				t.Errorf("case %d: %v times its noise of %v: %v", at, share, by, err)

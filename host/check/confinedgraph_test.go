@@ -160,7 +160,7 @@ func leafOf(r *rand.Rand, p *confined, row *property.Row) (*treeWalk, float64) {
 			}
 		}
 	}
-	return w, w.rowLo(s, c, leafLines{lower, w.signs(), multipliers}, nil)
+	return w, w.down(len(p.mean)-1, s, c, way{lower: lower, signs: w.signs(), multipliers: multipliers})
 }
 
 // likeCertify compares what noise of units there is with certify's, for the bounds that p has.

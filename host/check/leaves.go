@@ -170,18 +170,15 @@ func (p *cellPass) treeUp(ctx context.Context, row *property.Row, open [][]int, 
 // leafTails returns the tails of the leaves of a row's tree.
 func (p *cellPass) leafTails(ctx context.Context, row *property.Row, open [][]int, tree *phaseTree) (leaves []leafTail, err error) {
 	last := len(p.layers) - 1
-	most := make([]float64, len(row.CLo))
-	for i := range most {
-		most[i] = abs(row.CLo[i], row.CHi[i])
-	}
+	most := sizesOf(row)
 	var own noises
 	if p.levels.noise[last] {
 		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
 	}
 	s, c := p.layers[last].merged(row)
-	err = p.pass.walk(ctx, open, tree, func(by leafLines) error {
-		f, met := &fall{a: make([][]float64, last)}, own.clone()
-		lo := p.rowLo(s, c, by, f)
+	err = p.pass.walk(ctx, open, tree, func(w way) error {
+		f, met := p.newFall(last, &w), own.clone()
+		lo := p.down(last, s, c, w)
 		for l, a := range f.a {
 			if p.levels.noise[l] {
 				met.add(p.levels.of[l], p.deviations[l].ofRow(a, p.reachInto(l), p.into(l)))

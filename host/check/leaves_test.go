@@ -172,8 +172,9 @@ func TestLeafRowBelow(t *testing.T) {
 		s, constant := p.layers[last].merged(&c.row)
 		weights := c.post.NewWeights()
 		for i := range 10 {
-			by, f := someLeaf(r, walkOf(&p.pass, c.how.Open)), &fall{a: make([][]float64, last)}
-			lo := p.rowLo(s, constant, by, f)
+			by := someLeaf(r, walkOf(&p.pass, c.how.Open))
+			f := p.newFall(last, &by)
+			lo := p.down(last, s, constant, by)
 			c.post.Draw(uint64(n), i, weights)
 			x := make([]float64, len(c.box.Lo))
 			for j := range x {

@@ -50,7 +50,7 @@ type linearPass struct {
 }
 
 func newLinearPass(of *linear, mean network, cell property.Box, above chooseLine) *linearPass {
-	l := &linearPass{linear: of, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: reachOf(cell).radius, single: map[[2]int]noise{}}
+	l := &linearPass{linear: of, pass: mean.newPass(span{cell.Lo, cell.Hi}), radius: radiusOf(cell), single: map[[2]int]noise{}}
 	for k := range cell.Lo {
 		l.centre = append(l.centre, centreOf(cell.Lo[k], cell.Hi[k]))
 	}

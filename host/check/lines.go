@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
@@ -252,6 +253,30 @@ func (h *hidden) through(s span, lower []line, c *arith.Sum) (a []float64) {
 		}
 		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && t.a != 0 {
 			c.Add(-arith.Eta, abs(h.arg.lo[j], h.arg.hi[j])) // rest has underflowed
+		}
+	}
+	return a
+}
+
+// throughSigns is through where some neurons have signs, which is where the new row is below the
+// old one: with a multiplier m >= 0,
+//
+//	active, t >= 0:      s z = s t >= (s - m) t, and any number up to s will do for s - m
+//	not active, t <= 0:  s z = 0 >= m t
+func (h *hidden) throughSigns(s span, lower []line, signs []int, multipliers []float64, c *arith.Sum) (a []float64) {
+	free := span{slices.Clone(s.lo), slices.Clone(s.hi)}
+	for j, sign := range signs {
+		if sign != 0 {
+			free.lo[j], free.hi[j] = 0, 0
+		}
+	}
+	a = h.through(free, lower, c)
+	for j, sign := range signs {
+		switch {
+		case sign > 0: // z >= 0, so that s is at its least
+			a[j] = s.lo[j] - multipliers[j]
+		case sign < 0:
+			a[j] = multipliers[j]
 		}
 	}
 	return a

@@ -81,7 +81,7 @@ type maskPass struct {
 }
 
 func newMaskPass(of *masks, mean network, cell property.Box, tau float64) *maskPass {
-	p := &maskPass{masks: of, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{reachOf(cell).radius}}
+	p := &maskPass{masks: of, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, moves: [][]float64{radiusOf(cell)}}
 	for k := range len(mean.layers) - 1 {
 		if p.by.flat = k >= p.first; p.by.flat {
 			p.maskedLayer(k)
@@ -141,7 +141,7 @@ func (p *maskPass) feedsRandom(k int) bool {
 // certainMoves are the moves of layer k, a certain function of x, by lines, which bound its values, too: those of
 // what is linear were bounded by intervals.
 func (p *maskPass) certainMoves(k int, cell property.Box) []float64 {
-	reach, z, moves := reachOf(cell), p.hidden[k].z, p.moves[k+1]
+	radii, z, moves := radiusOf(cell), p.hidden[k].z, p.moves[k+1]
 	if slices.Equal(cell.Lo, cell.Hi) {
 		return moves
 	}
@@ -163,7 +163,7 @@ func (p *maskPass) certainMoves(k int, cell property.Box) []float64 {
 		var least, most arith.Sum // of z, and of -z
 		least.Plus(lower)
 		most.Plus(upper)
-		for i, radius := range reach.radius {
+		for i, radius := range radii {
 			up.Add(math.Abs(above[i]), radius)
 			down.Add(math.Abs(below[i]), radius)
 			least.Add(-math.Abs(below[i]), radius)

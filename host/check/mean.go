@@ -8,7 +8,6 @@ import (
 	"math/big"
 
 	"psafe/host/arith"
-	net "psafe/host/model/network"
 	"psafe/host/read/property"
 )
 
@@ -117,7 +116,7 @@ func (q *question) means(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		is, sd, err := q.meanOn(c)
+		is, sd, err := meanOn(q.post, c)
 		if err != nil {
 			return err
 		}
@@ -140,7 +139,7 @@ func (q *question) means(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	is, _, err := q.meanOn(at)
+	is, _, err := meanOn(q.post, at)
 	if err != nil {
 		return err
 	}
@@ -196,9 +195,3 @@ func (q *question) withNoise() error {
 
 // squareDown is at most x^2 for x >= 0.
 func squareDown(x float64) float64 { return max(0, arith.Down(x*x)) }
-
-// identity reports whether the activation is t.
-func identity(a net.Activation) bool {
-	below, kinked := a.Kinked()
-	return kinked && below == 1
-}

@@ -16,11 +16,11 @@ import (
 // Means and deviations of outputs over the posterior on a cell (docs/theory.md, section 9.8).
 
 // meanOn bounds the means and the deviations on a cell.
-func (q *question) meanOn(cell property.Box) (mean, sd span, err error) {
-	if q.post.Networks() != nil {
-		return meanOfSet(q.post, cell)
+func meanOn(post *posterior.Posterior, cell property.Box) (mean, sd span, err error) {
+	if post.Networks() != nil {
+		return meanOfSet(post, cell)
 	}
-	return meanOfReLU(q.post, cell)
+	return meanOfReLU(post, cell)
 }
 
 // meanOfSet are means of what each network of a finite set has by lines, and how far these are apart.
@@ -45,8 +45,7 @@ func meanOfSet(post *posterior.Posterior, cell property.Box) (mean, sd span, err
 		if err != nil {
 			return span{}, span{}, err
 		}
-		lines := network{layers: n.layers, graph: n.graph, lines: true}
-		lo, _ := lines.rowsLo(cell, rows)
+		lo := n.byLines(cell, rows, 0)
 		if slices.ContainsFunc(lo, func(x float64) bool { return !(math.Abs(x) <= math.MaxFloat64) }) {
 			return span{}, span{}, fmt.Errorf("output_mean: nothing is proved of network %d", i)
 		}
@@ -93,7 +92,7 @@ func meanOfReLU(post *posterior.Posterior, cell property.Box) (mean, sd span, er
 	fits := (post.Independent() || rates != nil) && post.Network().Chain()
 	for k := range post.Layers {
 		a, top := post.Layers[k].Activation, k == len(post.Layers)-1
-		fits = fits && (top && identity(a) || !top && cuts(a))
+		fits = fits && (top && isIdentity(a) || !top && cuts(a))
 	}
 	if !fits {
 		return span{}, span{}, fmt.Errorf("output_mean: the posterior is %s: means are proved of sets of networks, and of dense layers with ReLU between them, normal weights or dropout", post.Describe())

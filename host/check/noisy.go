@@ -190,15 +190,22 @@ func centreOf(lo, hi float64) float64 { return min(max(lo+(hi-lo)/2, lo), hi) }
 // reachOf is that of the points of a box.
 func reachOf(cell property.Box) reach {
 	r := newReach(len(cell.Lo))
-	for j, lo := range cell.Lo {
-		hi, radius := cell.Hi[j], 0.0
-		if lo != hi {
-			c := centreOf(lo, hi)
-			radius = max(arith.SumUp(hi, -c), arith.SumUp(c, -lo))
-		}
-		r.set(j, radius, abs(lo, hi))
+	for j, radius := range radiusOf(cell) {
+		r.set(j, radius, abs(cell.Lo[j], cell.Hi[j]))
 	}
 	return r
+}
+
+// radiusOf is how far the points of a box are at most from its centre, in each coordinate.
+func radiusOf(cell property.Box) []float64 {
+	radius := make([]float64, len(cell.Lo))
+	for j, lo := range cell.Lo {
+		if hi := cell.Hi[j]; lo != hi {
+			c := centreOf(lo, hi)
+			radius[j] = max(arith.SumUp(hi, -c), arith.SumUp(c, -lo))
+		}
+	}
+	return radius
 }
 
 // own is the noise of each neuron's own weights, (11) and (12) for the row e_i, z being what feeds it.

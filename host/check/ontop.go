@@ -60,7 +60,7 @@ func newTopPass(of *topped, mean network, cell property.Box) *topPass {
 	for k := range last {
 		p.hiddenLayer(k)
 	}
-	t := &topPass{topped: of, radius: reachOf(cell).radius}
+	t := &topPass{topped: of, radius: radiusOf(cell)}
 	centre := make([]float64, len(cell.Lo))
 	for k := range centre {
 		centre[k] = centreOf(cell.Lo[k], cell.Hi[k])

@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
+	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
@@ -91,7 +92,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 		if proof.Tau != nil || proof.WitnessTau != 0 {
 			return nil, errors.New("decision: a finite posterior has no tau")
 		}
-		return q.bySet, nil
+		return predictorOfSet(q.post), nil
 	}
 	if q.post.About() != nil {
 		return nil, fmt.Errorf("decision: it is about networks; the posterior is %s", q.post.Describe())
@@ -291,44 +292,45 @@ func gapDown(s, t float64) float64 {
 	return -1
 }
 
-// bySet is a predictor of a finite set of networks, by the margins of each of them.
-func (q *question) bySet(ctx context.Context, of *asked, cells []property.Box, _ []float64, enough func(*predictive) bool) (*predictive, error) {
-	task := of.task
-	if len(cells) == 0 {
-		return of.unknown(), nil
-	}
-	set := q.post.Networks()
-	m, err := moldOf(q.post.Network())
-	if err != nil {
-		return nil, fmt.Errorf("posterior: %w", err)
-	}
-	nets := make([]*network, set.N())
-	for i := range nets {
-		if nets[i], err = networkOf(m, set.Weights(i)); err != nil {
-			return nil, err
+// predictorOfSet is that of a finite set of networks, by the margins of each of them.
+func predictorOfSet(post *posterior.Posterior) predictor {
+	return func(ctx context.Context, of *asked, cells []property.Box, _ []float64, enough func(*predictive) bool) (*predictive, error) {
+		task := of.task
+		if len(cells) == 0 {
+			return of.unknown(), nil
 		}
-	}
-	margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
-	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
-		if try == 0 {
-			clear(margins)
+		set := post.Networks()
+		m, err := moldOf(post.Network())
+		if err != nil {
+			return nil, fmt.Errorf("posterior: %w", err)
 		}
-		for i, n := range nets {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+		nets := make([]*network, set.N())
+		for i := range nets {
+			if nets[i], err = networkOf(m, set.Weights(i)); err != nil {
+				return nil, err
 			}
-			lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
-			lo, _ := lines.rowsLo(cells[c], task.S.Rows)
-			for k, old := range margins[i] {
-				lo[k] = max(lo[k], old)
+		}
+		margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
+		return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
+			if try == 0 {
+				clear(margins)
 			}
-			margins[i] = lo
-		}
-		if of.priced != nil {
-			return of.priced.byNetworks(margins, set.Counts, set.Total()), nil
-		}
-		return meanOf(margins, set.Counts, set.Total(), &task.S), nil
-	})
+			for i, n := range nets {
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				lo := n.byLines(cells[c], task.S.Rows, try)
+				for k, old := range margins[i] {
+					lo[k] = max(lo[k], old)
+				}
+				margins[i] = lo
+			}
+			if of.priced != nil {
+				return of.priced.byNetworks(margins, set.Counts, set.Total()), nil
+			}
+			return meanOf(margins, set.Counts, set.Total(), &task.S), nil
+		})
+	}
 }
 
 // meanOf returns what the margins of all networks prove together.

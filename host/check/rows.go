@@ -18,6 +18,10 @@ type way struct {
 	shared bool
 	// lower, if it is not nil, are lower lines of the hidden layers in the place of theirs.
 	lower [][]line
+	// signs, if it is not nil, are those of neurons that are taken to be active, 1, or not, -1, 0 being no sign,
+	// by hidden layer, nil of layers without one; and multipliers what that is weighed with (throughSigns).
+	signs       [][]int
+	multipliers [][]float64
 	// visit, if it is not nil, is told the coefficients of the pre-activations of each layer
 	// that the row meets.
 	visit func(l int, a []float64)
@@ -93,7 +97,12 @@ func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 			if w.lower != nil {
 				lower = w.lower[l]
 			}
-			a := p.hidden[l].through(s, lower, &c)
+			var a []float64
+			if w.signs != nil && w.signs[l] != nil {
+				a = p.hidden[l].throughSigns(s, lower, w.signs[l], w.multipliers[l], &c)
+			} else {
+				a = p.hidden[l].through(s, lower, &c)
+			}
 			if w.visit != nil {
 				w.visit(l, a)
 			}

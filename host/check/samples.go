@@ -173,12 +173,18 @@ func (n *network) holdsOn(b property.Box, s *property.Safe, tries uint64) bool {
 		return true
 	}
 	for try := range tries {
-		lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
-		if lo, _ := lines.rowsLo(b, s.Rows); s.Holds(lo) {
+		if s.Holds(n.byLines(b, s.Rows, try)) {
 			return true
 		}
 	}
 	return false
+}
+
+// byLines is rowsLo by lines, of the try of this number.
+func (n *network) byLines(b property.Box, rows []property.Row, try uint64) []float64 {
+	lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
+	lo, _ := lines.rowsLo(b, rows)
+	return lo
 }
 
 // unsafeAt is nil if S surely fails on all of the witness box.
@@ -188,11 +194,9 @@ func (n *network) unsafeAt(task *property.Task, w *witnessProof) error {
 		return err
 	}
 	negated := negatedRows(&task.S)
-	for _, lines := range []bool{false, true} {
-		try := network{layers: n.layers, graph: n.graph, lines: lines}
-		if lo, _ := try.rowsLo(b, negated.Rows); task.S.FailsSurely(lo) {
-			return nil
-		}
+	intervals := network{layers: n.layers, graph: n.graph}
+	if lo, _ := intervals.rowsLo(b, negated.Rows); task.S.FailsSurely(lo) || task.S.FailsSurely(n.byLines(b, negated.Rows, 0)) {
+		return nil
 	}
 	return errors.New("it is not proved unsafe at its witness")
 }
