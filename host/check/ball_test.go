@@ -140,7 +140,7 @@ func TestBallExactly(t *testing.T) {
 		}
 		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{Layer: net.DenseLayer(n, 1, net.Activation{}),
 			Weight: posterior.NewParams(a, zero, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)}}}
-		noisy, err := newAnyNoise(post)
+		noisy, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}

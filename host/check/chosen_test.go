@@ -279,12 +279,9 @@ func TestPointLaw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := newAnyNoise(post)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := meansOf(t, post)
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		law := newPointLaw(n.linear, n.mean, property.Box{Lo: x, Hi: x})
+		law := newPointLaw(newLinear(about), n.layers, property.Box{Lo: x, Hi: x})
 		c := []float64{1, -0.5}
 		got := law.variance(law.rows(&property.Row{CLo: c, CHi: c}))
 		// By hand: z of the hidden layer, and the coefficients of its pre-activations.
@@ -359,18 +356,16 @@ func TestPointLaw(t *testing.T) {
 func TestPointLawOfBoxes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 7))
 	for i := range 60 {
-		post, err := randomAbout(rng, i%3, 0.3, 2, 3, 2).Linearised()
+		about := randomAbout(rng, i%3, 0.3, 2, 3, 2)
+		post, err := about.Linearised()
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := newAnyNoise(post)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := meansOf(t, post)
 		b := ballOf(rng, 2, 0.05)
 		x := []float64{b.Lo[0] + (b.Hi[0]-b.Lo[0])*rng.Float64(), b.Lo[1] + (b.Hi[1]-b.Lo[1])*rng.Float64()}
 		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}}
-		box, at := newPointLaw(n.linear, n.mean, b), newPointLaw(n.linear, n.mean, property.Box{Lo: x, Hi: x})
+		box, at := newPointLaw(newLinear(about), n.layers, b), newPointLaw(newLinear(about), n.layers, property.Box{Lo: x, Hi: x})
 		wide, v := box.variance(box.rows(&row)), at.variance(at.rows(&row))
 		if !(wide.Lo <= v.Lo && wide.Hi >= v.Hi) || box.tailUp(&row) < at.tailUp(&row) {
 			t.Errorf("%d: variance %v of a point, %v of the box; tails %v, %v", i, v, wide, at.tailUp(&row), box.tailUp(&row))
@@ -424,4 +419,19 @@ func TestCheckDeadNeurons(t *testing.T) {
 	if _, upper := onlyTrue(t, j); upper != 1 {
 		t.Errorf("%d upper bounds", upper)
 	}
+}
+
+// meansOf is the network of a posterior's means.
+func meansOf(t *testing.T, post *posterior.Posterior) network {
+	t.Helper()
+	m, err := moldOf(post.Network())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := networkOf(m, post.Mean())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.lines = true
+	return *n
 }

@@ -21,15 +21,15 @@ import (
 // confinedCase is a random posterior, what the checker makes of it, and a proof with random slopes.
 type confinedCase struct {
 	post *posterior.Posterior
-	n    *anyNoise
+	n    *noisy
 	box  property.Box
 	how  phaseProof
 	row  property.Row
 }
 
-func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
-	t.Helper()
-	c := &confinedCase{post: &posterior.Posterior{Scale: posterior.ScaleSD}}
+// reluChain is a chain of dense layers with ReLU and weights that deviate by up to 0.1.
+func reluChain(r *rand.Rand, sizes ...int) *posterior.Posterior {
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
 	params := func(n int) posterior.Params {
 		mean, sd := make([]float64, n), make([]float64, n)
 		for i := range mean {
@@ -42,14 +42,20 @@ func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
 		if k == len(sizes)-1 {
 			a = net.Activation{}
 		}
-		c.post.Layers = append(c.post.Layers, posterior.Layer{Layer: net.DenseLayer(sizes[k-1], sizes[k], a), Weight: params(sizes[k-1] * sizes[k]), Bias: params(sizes[k])})
+		post.Layers = append(post.Layers, posterior.Layer{Layer: net.DenseLayer(sizes[k-1], sizes[k], a), Weight: params(sizes[k-1] * sizes[k]), Bias: params(sizes[k])})
 	}
+	return post
+}
+
+func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
+	t.Helper()
+	c := &confinedCase{post: reluChain(r, sizes...)}
 	for range sizes[0] {
 		x := r.NormFloat64()
 		c.box.Lo, c.box.Hi = append(c.box.Lo, x), append(c.box.Hi, x+r.Float64())
 	}
 	var err error
-	if c.n, err = newAnyNoise(c.post); err != nil {
+	if c.n, err = newNoisy(c.post, false); err != nil {
 		t.Fatal(err)
 	}
 	below := 0
@@ -221,7 +227,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 			l.Weight = posterior.NewParams(l.Weight.Mean, make([]float64, len(l.Weight.Mean)), posterior.ScaleSD)
 			l.Bias = posterior.NewParams(l.Bias.Mean, make([]float64, len(l.Bias.Mean)), posterior.ScaleSD)
 			var err error
-			if c.n, err = newAnyNoise(c.post); err != nil {
+			if c.n, err = newNoisy(c.post, false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -258,7 +264,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 	}
 }
 
-// TestConfinedRefuses: posteriors and sets that phases are none for have no proof by them.
+// TestConfinedRefuses: what a record says of phases beside their proof is not believed.
 func TestConfinedRefuses(t *testing.T) {
 	lines := phaseRecords(t)
 	for _, of := range []struct{ what, from, to, says string }{
@@ -271,9 +277,13 @@ func TestConfinedRefuses(t *testing.T) {
 			t.Errorf("%s: %v %v", of.what, err, v.Refused)
 		}
 	}
-	post := newConfinedCase(t, rand.New(rand.NewPCG(1, 213)), 2, 3, 2).post
+}
+
+// TestTanhDoesNotSplit: a network with another activation than ReLU has no phases.
+func TestTanhDoesNotSplit(t *testing.T) {
+	post := reluChain(rand.New(rand.NewPCG(1, 213)), 2, 3, 2)
 	post.Layers[0].Activation = net.Activation{Kind: net.Tanh}
-	n, err := newAnyNoise(post)
+	n, err := newNoisy(post, false)
 	if err != nil || n.splits() {
 		t.Errorf("%v: a tanh splits", err)
 	}

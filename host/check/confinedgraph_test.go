@@ -22,7 +22,7 @@ import (
 
 // confinedGraph is a random graph of convolutions, joins and pools with ReLU whose weights deviate, most
 // of them, and a box.
-func confinedGraph(t *testing.T, r *rand.Rand) (*anyNoise, *posterior.Posterior, property.Box) {
+func confinedGraph(t *testing.T, r *rand.Rand) (*noisy, *posterior.Posterior, property.Box) {
 	t.Helper()
 	for {
 		post := &posterior.Posterior{Scale: posterior.ScaleSD}
@@ -43,7 +43,7 @@ func confinedGraph(t *testing.T, r *rand.Rand) (*anyNoise, *posterior.Posterior,
 			post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: params(weights[2*k]), Bias: params(weights[2*k+1])})
 			size += l.Outputs() * l.Inputs()
 		}
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestConfinedGraphsGenuine(t *testing.T) {
 				*g = posterior.NewParams(g.Mean, sd, posterior.ScaleSD)
 			}
 		}
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}

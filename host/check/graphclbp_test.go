@@ -74,7 +74,7 @@ func appliedFloat(m net.Map, w, b, z []float64) []float64 {
 				}
 			}
 		}
-	case lowered:
+	case interface{ Lowered() *net.Lowered }:
 		low := m.Lowered()
 		for i := range y {
 			for k := range low.Taps {
@@ -169,7 +169,7 @@ func TestGraphEvents(t *testing.T) {
 		eps := []float64{0, 1.0 / 64, 0.25}[rng.IntN(3)]
 		x := ballOf(rng, 16, eps)
 		task := property.Task{T: []property.Box{x}, S: property.ArgmaxIs(0, 2)}
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestGraphSafeUp(t *testing.T) {
 func TestGraphEventsCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 4))
 	image := net.Image{Height: 4, Width: 4, Channels: 1}
-	build := func(f func(s *sketch)) *anyNoise {
+	build := func(f func(s *sketch)) *noisy {
 		s := &sketch{rng: rng, post: &posterior.Posterior{Scale: posterior.ScaleSD}, sd: 1.0 / 64}
 		s.put(net.Reorder{In: 16, Order: []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}, image, net.Activation{}, 0, -1)
 		f(s)
@@ -284,7 +284,7 @@ func TestGraphEventsCounted(t *testing.T) {
 				}
 			}
 		}
-		n, err := newAnyNoise(s.post)
+		n, err := newNoisy(s.post, false)
 		if err != nil {
 			t.Fatal(err)
 		}

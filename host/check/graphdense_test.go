@@ -281,7 +281,7 @@ func TestRefusedMaps(t *testing.T) {
 		posterior.Layer{Layer: net.Layer{Map: odd{conv}}, Weight: weightsOf(1, 0.5, 1), Bias: weightsOf(0, 0, 1)},
 		posterior.Layer{Layer: net.DenseLayer(4, 2, net.Activation{}), Weight: weightsOf(1, 0.1, 8), Bias: weightsOf(0, 0, 2)})
 	const want = "layer 0: a check.odd cannot be checked"
-	if _, err := newAnyNoise(post); fmt.Sprint(err) != want {
+	if _, err := newNoisy(post, false); fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	f := formats["float64"]

@@ -18,7 +18,7 @@ import (
 // is in one group.
 func TestLevels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 5))
-	n, err := newAnyNoise(sketched(rng, "shortcut and pool of a sum", activations[1], 1.0/16))
+	n, err := newNoisy(sketched(rng, "shortcut and pool of a sum", activations[1], 1.0/16), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFixedVariation(t *testing.T) {
 		{"other weights", conv(4, -1), 3 + 4, 5},
 		{"the same weights", twice, 3 + 2*3, 3 + 2*3},
 	} {
-		n, err := newAnyNoise(ofLayers(conv(3, -1), c.second, add, last))
+		n, err := newNoisy(ofLayers(conv(3, -1), c.second, add, last), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestReachOfMaxima(t *testing.T) {
 		posterior.Layer{Layer: net.Layer{Map: conv}, Weight: weightsOf(1, 1.0/1024, 1), Bias: weightsOf(0, 0, 1)},
 		posterior.Layer{Layer: net.Layer{Map: pool}, Weight: none, Bias: none},
 		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)})
-	n, err := newAnyNoise(post)
+	n, err := newNoisy(post, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestReachOfMaxima(t *testing.T) {
 	// A radius that is larger than the interval: weights that deviate much, in a cell that hardly
 	// moves them.
 	post.Layers[0].Weight = weightsOf(1, 1000, 1)
-	if n, err = newAnyNoise(post); err != nil {
+	if n, err = newNoisy(post, false); err != nil {
 		t.Fatal(err)
 	}
 	p = n.newCellPass(property.Box{Lo: []float64{-1, -0x1p-40}, Hi: []float64{-1, 0x1p-40}}, 0.9, 0)
@@ -133,7 +133,7 @@ func TestReachOfMaxima(t *testing.T) {
 // own above noise is bounded by what was paid for alone.
 func TestQuiet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 6))
-	n, err := newAnyNoise(sketched(rng, "certain below", activations[1], 1.0/16))
+	n, err := newNoisy(sketched(rng, "certain below", activations[1], 1.0/16), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestQuiet(t *testing.T) {
 	certain := func(act net.Activation) posterior.Layer {
 		return posterior.Layer{Layer: net.DenseLayer(1, 1, act), Weight: weightsOf(1, 0, 1), Bias: weightsOf(0, 0, 1)}
 	}
-	if n, err = newAnyNoise(ofLayers(
-		posterior.Layer{Layer: net.Layer{Map: conv, Activation: relu}, Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}, certain(relu), certain(net.Activation{}))); err != nil {
+	if n, err = newNoisy(ofLayers(
+		posterior.Layer{Layer: net.Layer{Map: conv, Activation: relu}, Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}, certain(relu), certain(net.Activation{})), false); err != nil {
 		t.Fatal(err)
 	}
 	p = n.newCellPass(property.Box{Lo: []float64{1}, Hi: []float64{1}}, 1e-3, 0)
@@ -248,10 +248,10 @@ func TestDifference(t *testing.T) {
 	conv := net.Conv{In: image, Window: windowOf(1, 1, 0), Filters: 1, Groups: 1}
 	pool := net.MaxPool{In: image, Window: net.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
 	none := weightsOf(0, 0, 0)
-	n, err := newAnyNoise(ofLayers(
+	n, err := newNoisy(ofLayers(
 		posterior.Layer{Layer: net.Layer{Map: conv}, Weight: weightsOf(1, 0.25, 1), Bias: weightsOf(5, 9, 1)},
 		posterior.Layer{Layer: net.Layer{Map: pool}, Weight: none, Bias: none},
-		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}))
+		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}), false)
 	if err != nil {
 		t.Fatal(err)
 	}

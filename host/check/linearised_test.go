@@ -38,9 +38,6 @@ func TestLinearised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (&question{record: new(record), post: post}).predictor(new(decisionProof)); err == nil {
-			t.Fatal("decisions of functions that are no networks")
-		}
 		task := randomTask(rng, post, 0)
 		p := []bound.Precision{bound.Float32, bound.Float64}[i/2%2]
 		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]
@@ -107,5 +104,16 @@ func TestLinearisedPoint(t *testing.T) {
 		if got := -math.Expm1(r.LogP); want > 0.05 && math.Abs(got-want) > 0.25*want {
 			t.Errorf("%d: fails %v, drawn %v", i, got, want)
 		}
+	}
+}
+
+// TestNoDecisionOfFunctions: decisions are of networks.
+func TestNoDecisionOfFunctions(t *testing.T) {
+	post, err := randomAbout(rand.New(rand.NewPCG(33, 94)), 0, 0.1, 2, 4, 3).Linearised()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&question{record: new(record), post: post}).predictor(new(decisionProof)); err == nil {
+		t.Fatal("decisions of functions that are no networks")
 	}
 }

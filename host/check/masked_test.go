@@ -287,12 +287,8 @@ func TestSharedMask(t *testing.T) {
 	const rate = 0.125
 	posts, points := sumtest.SharedMasks(rate)
 	for i, post := range posts {
-		n, err := newAnyNoise(post)
-		if err != nil {
-			t.Fatal(err)
-		}
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}
-		pass := n.maskPass(property.Box{Lo: points[i], Hi: points[i]}, 0, 0)
+		pass := newMaskPass(newMasks(post), meansOf(t, post), property.Box{Lo: points[i], Hi: points[i]}, 0)
 		if tail := pass.ofProperty(&row).tailUp(); tail < rate || tail > rate+1e-9 {
 			t.Errorf("%s: tail %v, it fails with probability %v", post.Describe(), tail, rate)
 		}
@@ -310,12 +306,8 @@ func TestMaskedMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := newAnyNoise(post)
-	if err != nil {
-		t.Fatal(err)
-	}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5, DHi: 0.5}
-	pass := n.maskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
+	pass := newMaskPass(newMasks(post), meansOf(t, post), property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0)
 	if tail, fail := pass.ofProperty(&row).tailUp(), 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"psafe/host/bound"
@@ -77,12 +78,12 @@ func TestOnTopOfDepth(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := property.Box{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}
-	all := n.topPass(box, 0)
+	row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}}
+	s := property.Safe{Rows: []property.Row{row, row.Negated()}}
+	all, _ := n.topPass(box, 0).laws(&s)
 	n.graph.depth = 1
-	for j, s := range n.topPass(box, 0).inputs {
-		if of := all.inputs[j]; s.lo != of.lo || s.hi != of.hi {
-			t.Errorf("input %d is in [%v, %v], of any depth in [%v, %v]", j, s.lo, s.hi, of.lo, of.hi)
-		}
+	if laws, _ := n.topPass(box, 0).laws(&s); !reflect.DeepEqual(laws, all) {
+		t.Errorf("laws of rows depend on --depth")
 	}
 }
 
@@ -241,12 +242,8 @@ func TestTopLaw(t *testing.T) {
 	const draws = 1000
 	for i := range 24 {
 		post := sumtest.RandomOnTop(rng, activations[0], 0.4, 2, 5, 2)
-		n, err := newAnyNoise(post)
-		if err != nil || n.top == nil {
-			t.Fatal(err)
-		}
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		law := n.topPass(property.Box{Lo: x, Hi: x}, 0).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
+		law := newTopPass(newTopped(post), meansOf(t, post), property.Box{Lo: x, Hi: x}).law(&property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}})
 		var rows []float64
 		w := post.NewWeights()
 		for d := range draws {

@@ -139,7 +139,6 @@ func TestCheckPhases(t *testing.T) {
 	}
 }
 
-// TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they
 // TestPhaseCuts: as many cuts pass as certify makes.
 func TestPhaseCuts(t *testing.T) {
 	if mostPhaseCuts < slack.PhaseProblems/2 {
@@ -147,9 +146,10 @@ func TestPhaseCuts(t *testing.T) {
 	}
 }
 
+// TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they
 // fail with is no claim.
 func TestPhasesOfBoxes(t *testing.T) {
-	post := newConfinedCase(t, rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2).post
+	post := reluChain(rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2)
 	post.Layers[2].Bias.Mean[0] += 50
 	dir := t.TempDir()
 	var content bytes.Buffer

@@ -102,7 +102,7 @@ func TestSharpHolds(t *testing.T) {
 		row.D = (1+2*rng.Float64())*(1+math.Abs(y[0]-y[1])) - y[0] + y[1]
 		row.DHi = row.D
 		task := property.Task{T: []property.Box{b}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func TestSlopesHold(t *testing.T) {
 	said := 0
 	for i := range testscale.Cases(t, 60) {
 		post, task := bentTask(rng, 0.3, [][]int{{2, 5, 4, 2}, {1, 6, 6, 2}, {2, 8, 2}}[i%3]...)
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestSlopesExactly(t *testing.T) {
 	differ, tight := 0, 0
 	for i := range testscale.Cases(t, 300) {
 		post, task := bentTask(rng, 0, [][]int{{2, 5, 4, 2}, {1, 6, 6, 2}, {2, 8, 2}}[i%3]...)
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestSlopesOfReLU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 14))
 	for _, act := range activations {
 		post := sumtest.RandomNoisy(rng, act, 0.1, 2, 8, 8, 2)
-		n, err := newAnyNoise(post)
+		n, err := newNoisy(post, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestSlopesOfReLU(t *testing.T) {
 			t.Errorf("%v: bends is %v", act, n.bends())
 		}
 		post.Layers[1].Activation = net.Activation{Kind: net.ReLU}
-		if n, err = newAnyNoise(post); err != nil || !n.bends() {
+		if n, err = newNoisy(post, false); err != nil || !n.bends() {
 			t.Fatal(err, n.bends())
 		}
 		p := n.newCellPass(property.Box{Lo: []float64{-2, -2}, Hi: []float64{2, 2}}, 1e-3, 1)
@@ -230,7 +230,7 @@ func TestSlopesRecord(t *testing.T) {
 			if r.PLower.is(0) {
 				t.Fatalf("%s: nothing is claimed", posterior)
 			}
-			n, err := newAnyNoise(q.post)
+			n, err := newNoisy(q.post, false)
 			if err != nil {
 				t.Fatal(err)
 			}
