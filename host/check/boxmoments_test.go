@@ -107,8 +107,8 @@ func refuseBoxes(t *testing.T, c *Checker, line []byte) {
 func TestBoxMomentsOfRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 8))
 	claims, cut := 0, 0
-	cases := testscale.Cases(t, 200)
-	for i := range cases {
+	all := testscale.Cases(t, 200)
+	for i := range all {
 		sizes := [][]int{{2, 6, 6, 2}, {2, 9, 3}, {1, 3, 2, 2}}[i%3]
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.3, 1}[i/3%3], sizes...)
 		if k := i % 5; k < len(post.Layers) {
@@ -150,7 +150,7 @@ func TestBoxMomentsOfRandom(t *testing.T) {
 			t.Errorf("case %d, %v: fails %v, certify says %v", i, sizes, total, claimed)
 		}
 	}
-	if t.Logf("%d claims, %d on cells", claims, cut); cases >= 20 && claims < cases/10 {
-		t.Errorf("%d claims in %d cases", claims, cases)
+	if t.Logf("%d claims, %d on cells", claims, cut); all >= 20 && claims < all/10 {
+		t.Errorf("%d claims in %d cases", claims, all)
 	}
 }

@@ -89,7 +89,7 @@ func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (
 	if n := len(boxes); n == 0 || *q.SafeBoxes < n {
 		return chance{}, fmt.Errorf("safe_boxes: %d, the proof has %d", *q.SafeBoxes, n)
 	}
-	return unionChance(ctx, q.post, boxes, q.Rule, q.claimed), nil
+	return unionChance(ctx, q.post, boxes, q.Rule == largestBox, q.claimed), nil
 }
 
 // byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;

@@ -217,8 +217,8 @@ func TestPredictiveAsCertify(t *testing.T) {
 		}
 	}
 	nan := math.NaN()
-	for _, law := range []*marginLaw{lawOf(nan, nil), lawOf(1, []noise{{0, nan}}), lawOf(1, []noise{{0, -1}}), lawOf(1, []noise{{nan, 1}})} {
-		if is := predictiveOf([]*marginLaw{law}, 0); is.lower > 0 || is.rivals[0] < 1 || is.gaps[0] > -1 {
+	for _, unknown := range []*marginLaw{lawOf(nan, nil), lawOf(1, []noise{{0, nan}}), lawOf(1, []noise{{0, -1}}), lawOf(1, []noise{{nan, 1}})} {
+		if is := predictiveOf([]*marginLaw{unknown}, 0); is.lower > 0 || is.rivals[0] < 1 || is.gaps[0] > -1 {
 			t.Errorf("what is no number says %+v", is)
 		}
 	}

@@ -42,6 +42,12 @@ func (r *record) sizes() error {
 // methodWords are the values of the field method.
 var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "phases", "chernoff", "samples", "statistical"}
 
+// precisions are the values of the field precision, with the nearest number of each.
+var precisions = map[string]func(float64) float64{
+	"float32": func(x float64) float64 { return float64(float32(x)) },
+	"float64": func(x float64) float64 { return x },
+}
+
 // boxed says that the method is about weight boxes, cut that it cuts T.
 func (r *record) boxed() bool { return r.Method == "ibp" || r.Method == "lbp" }
 func (r *record) cut() bool   { return r.Method == "clbp" || r.Method == "neuronsum" }
@@ -52,7 +58,7 @@ func (r *record) consistentMethod() error {
 	switch finite := r.Method == "samples"; {
 	case !slices.Contains(methodWords, r.Method):
 		return fmt.Errorf("method: %.40q is none that this program knows", r.Method)
-	case formats[r.Precision].nearest == nil:
+	case precisions[r.Precision] == nil:
 		return fmt.Errorf("precision: %.40q is neither float32 nor float64", r.Precision)
 	case r.Method == "neuronsum" && r.Precision != "float64":
 		return errors.New("precision: sums of neurons are float64")

@@ -118,7 +118,7 @@ func (r *record) consistentFlags() error {
 		{r.OutputMean != nil && f.has("--noise") != (r.OutputMean.TotalSDLower != nil), "they and the record do not agree on noise"},
 		{r.OutputMean != nil && f["--target"] != "mean", "they do not ask for means"},
 		{f.has("--target") && f["--target"] != "decision" && f["--target"] != "mean", "the target is none"},
-		{f.has("--precision") && (f["--method"] != "auto" && f["--method"] != "neuronsum" || formats[f["--precision"]].nearest == nil), "the precision is none"},
+		{f.has("--precision") && (f["--method"] != "auto" && f["--method"] != "neuronsum" || precisions[f["--precision"]] == nil), "the precision is none"},
 		{f.has("--precision") && r.Method != "neuronsum" && f["--precision"] != r.Precision, "the precision is another than that of the record"},
 		{f.has("--require") && (f["--method"] != "auto" || f["--require"] != r.Require.String()), "what is required is another than in the record, or of another method"},
 		{f.has("--time-limit") && !isTime(f["--time-limit"]), "the time limit is none"},
@@ -158,7 +158,7 @@ func (r *record) gammaIs(text string) bool {
 	if err != nil || !(g > 0) {
 		return false
 	}
-	g = formats[r.Precision].nearest(g)
+	g = precisions[r.Precision](g)
 	return !slices.ContainsFunc(r.Gamma, func(is float64) bool { return is != g })
 }
 

@@ -202,7 +202,7 @@ func (r *maskedRow) tailUp() float64 {
 const maskPoints = 4 * steps
 
 // law returns how likely the row is small, from well above its mean down, and as tail what tailUp says, but coarser.
-func (r *maskedRow) law() (law *marginLaw, tail float64) {
+func (r *maskedRow) law() (is *marginLaw, tail float64) {
 	each := 1024
 	if len(r.convex) > 0 {
 		each = 128
@@ -214,14 +214,14 @@ func (r *maskedRow) law() (law *marginLaw, tail float64) {
 	case !(s.sd > 0):
 		return &marginLaw{[]float64{s.low}, []float64{0}}, s.upTo(0)
 	}
-	law = &marginLaw{}
+	is = &marginLaw{}
 	for i := range maskPoints + 1 {
 		x := s.about + s.sd*(3-10*float64(i)/maskPoints)
 		below := s.upTo(x)
 		if i > 0 {
-			below = min(below, law.below[i-1])
+			below = min(below, is.below[i-1])
 		}
-		law.at, law.below = append(law.at, x), append(law.below, below)
+		is.at, is.below = append(is.at, x), append(is.below, below)
 	}
-	return law, s.upTo(0)
+	return is, s.upTo(0)
 }

@@ -104,45 +104,47 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.predictiveOn, nil
+	return predictorOfNoise(n), nil
 }
 
-// predictiveOn is a predictor by concentration LBP.
-func (n *anyNoise) predictiveOn(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
-	if len(cells) == 0 {
-		return of.unknown(), nil
-	}
-	taus, err := tausOf(taus, len(cells))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("decision: %w", err)
-	case of.probit && (n.top == nil || slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 })):
-		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random, and has no tau")
-	case n.deviations == nil && n.masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
-		return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
-	}
-	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
+// predictorOfNoise is that of a posterior whose rows are bounded but for noise.
+func predictorOfNoise(n *anyNoise) predictor {
+	return func(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
+		if len(cells) == 0 {
+			return of.unknown(), nil
+		}
+		taus, err := tausOf(taus, len(cells))
 		switch {
-		case of.probit:
-			return predictiveOf(n.topPass(cells[c], try).probit(of.task.Label), 0), nil
-		case n.masks != nil:
-			pass := n.maskPass(cells[c], taus[c], try)
-			is := of.predictive(pass.laws(&of.task.S))
-			if taus[c] != 0 && pass.events == 0 {
-				return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
+		case err != nil:
+			return nil, fmt.Errorf("decision: %w", err)
+		case of.probit && (n.top == nil || slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 })):
+			return nil, errors.New("decision: the probit rule is that of a last layer that alone is random, and has no tau")
+		case n.deviations == nil && n.masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
+			return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
+		}
+		return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
+			switch {
+			case of.probit:
+				return predictiveOf(n.topPass(cells[c], try).probit(of.task.Label), 0), nil
+			case n.masks != nil:
+				pass := n.maskPass(cells[c], taus[c], try)
+				is := of.predictive(pass.laws(&of.task.S))
+				if taus[c] != 0 && pass.events == 0 {
+					return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
+				}
+				return is, nil
+			}
+			is := of.unknown()
+			if n.top != nil {
+				laws, fails := n.topPass(cells[c], try).laws(&of.task.S)
+				is.better(of.predictive(laws, 0, fails))
+			}
+			if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
+				is.better(of.byRows(n.newPassOnBall(cells[c], of.ball, taus[c], try)))
 			}
 			return is, nil
-		}
-		is := of.unknown()
-		if n.top != nil {
-			laws, fails := n.topPass(cells[c], try).laws(&of.task.S)
-			is.better(of.predictive(laws, 0, fails))
-		}
-		if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
-			is.better(of.byRows(n.newPassOnBall(cells[c], of.ball, taus[c], try)))
-		}
-		return is, nil
-	})
+		})
+	}
 }
 
 // decisionTries is the number of times that lines are chosen: certify keeps something back of decisions.

@@ -107,7 +107,7 @@ func provedAgain(t *testing.T, post *posterior.Posterior, task *property.Task, c
 	enough := func(p *predictive) bool {
 		return d.Lower <= p.lower && d.RivalUpper >= p.mostRival() && d.Gap <= p.leastGap() && d.Vote <= max(p.vote, r.Lower())
 	}
-	all, err := n.predictiveOn(t.Context(), asks(task, action, d.Proof.Reference), cells, d.Proof.Tau, enough)
+	all, err := predictorOfNoise(n)(t.Context(), asks(task, action, d.Proof.Reference), cells, d.Proof.Tau, enough)
 	if err != nil || !enough(all) {
 		return fmt.Sprintf("lower %v, rival %v, gap %v, vote %v; proved are %v, %v, %v, %v, %v",
 			d.Lower, d.RivalUpper, d.Gap, d.Vote, all.lower, all.mostRival(), all.leastGap(), all.vote, err)
@@ -124,7 +124,7 @@ func provedAgain(t *testing.T, post *posterior.Posterior, task *property.Task, c
 	}
 	holds := func(p *predictive) bool { return d.RivalGap <= p.gaps[rowOf(rival, own)] }
 	at := []property.Box{witnessOf(t, r.Task, *d.Proof.Witness)}
-	p, err := n.predictiveOn(t.Context(), asks(&swapped, rival, d.Proof.WitnessReference), at, []float64{d.Proof.WitnessTau}, holds)
+	p, err := predictorOfNoise(n)(t.Context(), asks(&swapped, rival, d.Proof.WitnessReference), at, []float64{d.Proof.WitnessTau}, holds)
 	if err != nil || !holds(p) {
 		return fmt.Sprintf("rival_gap %v, proved is %v, %v", d.RivalGap, p.gaps, err)
 	}

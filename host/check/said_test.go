@@ -56,7 +56,7 @@ func kindsOf() map[string][]string {
 // fieldsOf are the names of all fields of records, those within objects with a dot.
 func fieldsOf(t reflect.Type, within string) (names []string) {
 	for f := range t.NumField() {
-		name, _ := fieldTag(t.Field(f))
+		name, _, _ := strings.Cut(t.Field(f).Tag.Get("json"), ",")
 		names = append(names, within+name)
 		of := t.Field(f).Type
 		if of.Kind() == reflect.Pointer {

@@ -46,9 +46,9 @@ const (
 
 // unionChance is the chance of the union of boxes: the best of docs/theory.md (7) to (9) and
 // of the largest box, or the first of them that is enough. Intervals of different boxes are
-// never merged. By the rule "largest box" it is that of the largest; the others are one. When ctx
+// never merged. With largest it is that of the largest box alone. When ctx
 // ends it is no bound.
-func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weightBox, rule string, enough func(chance) bool) chance {
+func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weightBox, largest bool, enough func(chance) bool) chance {
 	w := allWeights(post)
 	var drawn []flatBox
 	for _, b := range boxes {
@@ -78,7 +78,7 @@ func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weight
 		func() *big.Float { return deCaen(list, pairs) },
 		func() *big.Float { return sumOf(w.pieceTerms(ctx, list, pairs, chain)) },
 	}
-	if rule == largestBox {
+	if largest {
 		rules = rules[:1]
 	}
 	best := chance{x: arith.NewBig()}

@@ -49,7 +49,7 @@ func TestUnionAgainstMeasure(t *testing.T) {
 		if math.IsInf(logP, -1) {
 			continue
 		}
-		if c := unionChance(t.Context(), oneLayer(mean, sdLo, sdHi), boxes, "", enough); !enough(c) {
+		if c := unionChance(t.Context(), oneLayer(mean, sdLo, sdHi), boxes, false, enough); !enough(c) {
 			t.Fatalf("%d boxes of %d weights: certify has %v by %s, check %v", len(lo), len(mean), p, rule, c.float())
 		}
 	}
@@ -87,7 +87,7 @@ func TestUnionExact(t *testing.T) {
 				}
 			}
 		}
-		got := unionChance(t.Context(), oneLayer(mean, sd, sd), boxes, "", never).value()
+		got := unionChance(t.Context(), oneLayer(mean, sd, sd), boxes, false, never).value()
 		if got.Cmp(exact) > 0 || got.Cmp(new(big.Float).Mul(exact, big.NewFloat(1-1e-12))) < 0 {
 			t.Fatalf("%d boxes hold %v, proved is %v", len(lo), exact, got)
 		}
@@ -132,7 +132,7 @@ func TestUnionOfNothing(t *testing.T) {
 	post := oneLayer([]float64{0, 0}, []float64{1, 1}, []float64{1, 1})
 	empty := boxOfEnds([]float64{1, 0}, []float64{0, 1})
 	for _, boxes := range [][]*weightBox{nil, {empty}} {
-		if c := unionChance(t.Context(), post, boxes, "", func(chance) bool { return false }); !c.isZero() {
+		if c := unionChance(t.Context(), post, boxes, false, func(chance) bool { return false }); !c.isZero() {
 			t.Errorf("%d boxes hold %v", len(boxes), c.float())
 		}
 	}
