@@ -2,59 +2,61 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/check/law"
+	"psafe/host/check/mean"
+	"psafe/host/check/noise"
+	"psafe/host/check/record"
 	"psafe/host/model/posterior"
-	"psafe/host/read/property"
 )
 
 // What records say that concentration LBP, a finite posterior and single points show.
 
 // noisyOf prepares a posterior for concentration LBP with rows of so many activations; the last
 // one is kept.
-func (f *files) noisyOf(p *posterior.Posterior, depth int) (*anyNoise, error) {
-	if f.noisy == nil || f.noisyPost != p || f.noisy.graph.depth != depth {
-		n, err := newAnyNoise(p)
+func (f *files) noisyOf(p *posterior.Posterior, depth int) (*noise.Posterior, error) {
+	if f.noisy == nil || f.noisyPost != p || f.noisy.Graph.Depth != depth {
+		n, err := noise.New(p)
 		if err != nil {
 			return nil, fmt.Errorf("posterior: %w", err)
 		}
-		n.graph.depth = depth
+		n.Graph.Depth = depth
 		f.noisy, f.noisyPost = n, p
 	}
 	return f.noisy, nil
 }
 
 // byNoise proves a lower bound by concentration LBP.
-func byNoise(ctx context.Context, q *question) (chance, error) {
-	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
+func byNoise(ctx context.Context, q *question) (law.Chance, error) {
+	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	if q, err = q.withMixtures(); err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	switch _, err := q.cells(); {
 	case err != nil:
-		return chance{}, err
+		return law.Chance{}, err
 	case len(q.Proof.Tau) == 0 || slices.Max(q.Proof.Tau) != q.Tau:
-		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another", q.Tau)
+		return law.Chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another", q.Tau)
 	}
 	if q.Proof.Lines != nil {
-		if n, err = n.withLines(q.Proof.Lines, q.Cells); err != nil {
-			return chance{}, err
+		if n, err = n.WithLines(q.Proof.Lines, q.Cells); err != nil {
+			return law.Chance{}, err
 		}
 	}
-	fail, err := n.failUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, q.enough)
-	return complement(fail), err
+	fail, err := n.FailUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, q.enough)
+	return law.Complement(fail), err
 }
 
 // upperByNoise proves an upper bound by concentration LBP at a witness.
 func upperByNoise(ctx context.Context, q *question) (float64, error) {
-	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
+	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
 	if err != nil {
 		return 1, err
 	}
@@ -62,7 +64,7 @@ func upperByNoise(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, err
 	}
-	return n.safeUp(ctx, q.task, at, tau, q.claimedUpper)
+	return n.SafeUp(ctx, q.task, at, tau, q.claimedUpper)
 }
 
 // claimedUpper says whether p is an upper bound as good as what the record claims.
@@ -75,7 +77,7 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 	if q.census != nil {
 		return q.census, nil
 	}
-	proofs, err := readNetworks(q.Proof.Networks)
+	proofs, err := record.ReadNetworks(q.Proof.Networks)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +97,12 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 }
 
 // byNetworks proves the bounds of a finite posterior.
-func byNetworks(ctx context.Context, q *question) (chance, error) {
+func byNetworks(ctx context.Context, q *question) (law.Chance, error) {
 	c, err := q.counted(ctx)
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
-	return chance{x: arith.NewBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
+	return law.Chance{X: arith.NewBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
 }
 
 func upperByNetworks(ctx context.Context, q *question) (float64, error) {
@@ -109,22 +111,6 @@ func upperByNetworks(ctx context.Context, q *question) (float64, error) {
 		return 1, err
 	}
 	return c.pUpperUp(), nil
-}
-
-// consistentDerived compares what is said of single points x of T with the bounds: Prob(f(x) in S)
-// is at least P_safe, and at its least at most what bounds P_safe from above by way of a point.
-func (r *record) consistentDerived() error {
-	switch d := r.Derived; {
-	case d == nil:
-		return nil
-	case d.InfProbLower == nil || d.InfProbUpper == nil:
-		return errors.New("derived: inf_prob_lower is null, or inf_prob_upper is")
-	case d.InfProbLower.Cmp(property.Exact{}) < 0 || d.InfProbLower.Cmp(r.PLower.Exact) > 0:
-		return fmt.Errorf("derived: inf_prob_lower is %v, below 0 or above p_lower", d.InfProbLower)
-	case d.InfProbUpper.Cmp(property.MustExact("1")) > 0 || d.InfProbUpper.Cmp(r.PUpper.Exact) < 0:
-		return fmt.Errorf("derived: inf_prob_upper is %v, above 1 or below p_upper", d.InfProbUpper)
-	}
-	return nil
 }
 
 // derivedBounds proves the mean of rows.
@@ -136,7 +122,7 @@ func (q *question) derivedBounds(context.Context) error {
 	case d.InfMeanLower == nil:
 		return nil
 	}
-	mean, known := meanDown(q.post, q.task, q.proved.failUp())
+	mean, known := mean.Down(q.post, q.task, q.proved.FailUp())
 	if !known || d.InfMeanLower.Rat().Cmp(new(big.Rat).SetFloat64(mean)) > 0 {
 		return fmt.Errorf("derived: inf_mean_lower is %v, proved is %v", d.InfMeanLower, mean)
 	}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 
+	"psafe/host/check/cases"
+	"psafe/host/check/law"
+	"psafe/host/check/noise"
+	"psafe/host/check/record"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
@@ -17,13 +20,13 @@ import (
 
 // question holds what a record is about: the distribution of the networks, and the task.
 type question struct {
-	*record
+	*record.Record
 	post *posterior.Posterior
 	task *property.Task
 	held *files
 	// proved is the lower bound as it was proved; census the networks of a finite posterior, once
 	// they have been decided.
-	proved chance
+	proved law.Chance
 	census *census
 }
 
@@ -35,7 +38,7 @@ func (q *question) withMixtures() (*question, error) {
 	}
 	task, with := *q.task, *q
 	var err error
-	task.S, err = mixed(&q.task.S, q.Proof.Mixtures)
+	task.S, err = cases.Mixed(&q.task.S, q.Proof.Mixtures)
 	with.task = &task
 	return &with, err
 }
@@ -49,7 +52,7 @@ type files struct {
 	regions    map[string]*property.Region
 	norms      map[string]*property.Norm
 	// noisy is noisyPost as concentration LBP needs it.
-	noisy     *anyNoise
+	noisy     *noise.Posterior
 	noisyPost *posterior.Posterior
 }
 
@@ -73,8 +76,8 @@ func kept[T any](held *map[string]T, key string, read func() (T, error)) (T, err
 
 // question reads the files that a record names, or those given in their place, and compares
 // them with what the record says of them.
-func (f *files) question(r *record, given Files) (*question, error) {
-	q := &question{record: r, held: f}
+func (f *files) question(r *record.Record, given Files) (*question, error) {
+	q := &question{Record: r, held: f}
 	var err error
 	if q.post, err = f.posterior(r, given); err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
@@ -133,7 +136,7 @@ func there(path, flag string) error {
 
 // posterior reads the posterior with the spread, the factor and the activations that the
 // record names.
-func (f *files) posterior(r *record, given Files) (*posterior.Posterior, error) {
+func (f *files) posterior(r *record.Record, given Files) (*posterior.Posterior, error) {
 	path, sd := cmp.Or(given.Posterior, r.Posterior), r.PosteriorSDFile
 	if err := there(path, "posterior"); err != nil {
 		return nil, err
@@ -229,33 +232,66 @@ func readPosterior(path string, options format.Options, factor, predictive strin
 	return nil, fmt.Errorf("predictive: %.40q is no posterior of functions", predictive)
 }
 
-// labelColumn is the value of --label-column among the flags of a record, empty if it is not
-// there.
-func labelColumn(flags string) (string, error) {
-	words, err := wordsOf(flags)
-	for i, w := range words {
-		if w == "--label-column" && i+1 < len(words) {
-			return words[i+1], err
-		}
+// cells are those of the proof, as many as the record says.
+func (q *question) cells() ([]property.Box, error) {
+	cells, err := cases.CellsOf(q.task.T, q.Proof.Cells)
+	if err == nil && len(cells) != q.Cells {
+		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	}
-	return "", err
+	return cells, err
 }
 
-// wordsOf are the words of flags. Those with spaces or quotes are quoted as Go does.
-func wordsOf(flags string) (words []string, err error) {
-	for rest := flags; rest != ""; {
-		word, after, _ := strings.Cut(rest, " ")
-		if strings.HasPrefix(rest, `"`) {
-			quoted, err := strconv.QuotedPrefix(rest)
-			if err != nil {
-				return nil, fmt.Errorf("%.40q has a quote that does not end", flags)
-			}
-			after = strings.TrimPrefix(rest[len(quoted):], " ")
-			if word, err = strconv.Unquote(quoted); err != nil {
-				return nil, err
-			}
-		}
-		words, rest = append(words, word), after
+// fits compares a record with its question, where nothing has to be proved for that.
+func (q *question) fits() error {
+	if err := q.fitsSet(); err != nil {
+		return err
 	}
-	return words, nil
+	boxes := len(q.task.T)
+	if q.Method == "statistical" || q.Statistical != nil {
+		if err := q.post.RequireNetworks(); err != nil {
+			return fmt.Errorf("statistical: %w", err)
+		}
+	}
+	if q.Boxed() || q.Cut() || q.Method == "phases" || q.Method == "chernoff" {
+		err := q.post.RequireIndependent()
+		if q.Method == "clbp" {
+			err = q.post.RequireRows()
+		}
+		if err != nil {
+			return fmt.Errorf("method: %s: %w", q.Method, err)
+		}
+	}
+	switch flags := q.Asked(); {
+	case q.Method == "neuronsum" && len(q.post.Layers) != 2:
+		return fmt.Errorf("method: sums of neurons are of one hidden layer, this network has %d", len(q.post.Layers)-1)
+	case (q.Cut() && q.Proof.Grids == nil || q.Cells > 0 && q.Method == "phases") && !(boxes <= q.Cells && (flags.Number("--cells") == 0 || q.Cells <= max(boxes, flags.Number("--cells")))):
+		return fmt.Errorf("cells: %d, T has %d boxes, the flags say %d", q.Cells, boxes, flags.Number("--cells"))
+	}
+	if len(q.Gamma) > 0 {
+		_, err := q.Gamma.Of(len(q.post.Layers))
+		return err
+	}
+	return nil
+}
+
+// fitsSet compares what is said of a finite set, and of the posterior behind it, with the file.
+func (q *question) fitsSet() error {
+	set, p, networks, of := q.post.Samples(), q.Parent, 0, ""
+	if set != nil {
+		if set.N() > 1 { // a single network is no set of which one might think more
+			networks = set.N()
+		}
+		if q.Method == "samples" {
+			of = set.DrawsOf
+		}
+	}
+	switch {
+	case q.Networks != networks:
+		return fmt.Errorf("networks: it is %d, and the posterior is %s", q.Networks, q.post.Describe())
+	case (p != nil) != (of != ""):
+		return fmt.Errorf("parent: it is there although the file has no draws, or is missing: method %s, draws of %.60q", q.Method, of)
+	case p != nil && p.Of != of:
+		return fmt.Errorf("parent: of is %.60q, the file says %.60q", p.Of, of)
+	}
+	return nil
 }

@@ -1,0 +1,91 @@
+// Package relax bounds rows of one network, whose weights are numbers or lie in intervals, on a box of inputs: by
+// intervals and by lines (docs/theory.md, section 4), by the checker's own code. Layer and Graph say what meets
+// what, Pass goes up a network and Down takes rows back; a WeightBox is what certify drew, or cut.
+package relax
+
+import (
+	"context"
+
+	"psafe/host/read/property"
+)
+
+// Network is a network whose weights are known to lie in intervals.
+type Network struct {
+	Layers []Layer
+	// Graph says what feeds what; RowsLo reads it where it is nil.
+	Graph *Graph
+	// Lines says that bounds are also computed by lines (LBP), not by intervals alone.
+	Lines bool
+	// By chooses the lines.
+	By Choice
+	// Ctx, if it is not nil, ends what takes long: then nothing is known.
+	Ctx context.Context
+}
+
+// RowsLo bounds rows of a property from below, for every network of n and every input x of
+// the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known. dead
+// tells for each hidden layer which neurons have a pre-activation <= 0 for all of them.
+// Intervals: docs/theory.md (2); lines: (3), (4), without a charge for roundings, since
+// sums are known in twice the precision and coefficients are rounded to the safe side.
+func (n *Network) RowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
+	n.By.drawn = 0
+	p := n.NewPass(Span{box.Lo, box.Hi})
+	last := len(n.Layers) - 1
+	for k := range last {
+		p.HiddenLayer(k)
+		h := &p.Hidden[k]
+		never := make([]bool, len(h.Pre.Hi))
+		for i, t := range h.Pre.Hi {
+			never[i] = t <= 0
+		}
+		dead = append(dead, never)
+	}
+	for r := range rows {
+		s, c := n.Layers[last].Merged(&rows[r])
+		bound := IntervalLo(s, p.Into(last), c)
+		for _, w := range p.Ways(last) {
+			bound = max(bound, p.Down(last, s, c, w))
+		}
+		lo = append(lo, bound)
+	}
+	return lo, dead
+}
+
+// Tries is the number of times that lines are chosen before a box is given up.
+const Tries = 32
+
+// NetworkOf is the network with these weights, in the layout of posterior.Draw.
+func NetworkOf(m *mold, weights [][]float64) (*Network, error) {
+	layers, err := m.Filled(weights, weights)
+	return &Network{Layers: layers, Graph: m.Graph}, err
+}
+
+// SafeOn reports whether S is proved on all of the boxes, of each by intervals or by lines.
+func (n *Network) SafeOn(boxes []property.Box, s *property.Safe, tries uint64) bool {
+	for _, b := range boxes {
+		if !n.holdsOn(b, s, tries) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Network) holdsOn(b property.Box, s *property.Safe, tries uint64) bool {
+	intervals := Network{Layers: n.Layers, Graph: n.Graph}
+	if lo, _ := intervals.RowsLo(b, s.Rows); s.Holds(lo) {
+		return true
+	}
+	for try := range tries {
+		if s.Holds(n.ByLines(b, s.Rows, try)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ByLines is RowsLo by lines, of the try of this number.
+func (n *Network) ByLines(b property.Box, rows []property.Row, try uint64) []float64 {
+	lines := Network{Layers: n.Layers, Graph: n.Graph, Lines: true, By: Choice{Try: try}}
+	lo, _ := lines.RowsLo(b, rows)
+	return lo
+}
