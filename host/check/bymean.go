@@ -120,3 +120,19 @@ func (q *question) withNoise() error {
 	}
 	return nil
 }
+
+// derivedBounds proves the mean of rows.
+func (q *question) derivedBounds(context.Context) error {
+	d := q.Derived
+	switch {
+	case !q.post.Independent():
+		return fmt.Errorf("derived: the posterior is %s, not independent normal weights", q.post.Describe())
+	case d.InfMeanLower == nil:
+		return nil
+	}
+	mean, known := mean.Down(q.post, q.task, q.proved.FailUp())
+	if !known || d.InfMeanLower.Rat().Cmp(new(big.Rat).SetFloat64(mean)) > 0 {
+		return fmt.Errorf("derived: inf_mean_lower is %v, proved is %v", d.InfMeanLower, mean)
+	}
+	return nil
+}

@@ -10,10 +10,6 @@ import (
 	"psafe/host/check/record"
 )
 
-// Files are named in place of those of records, where they have moved; empty for those of
-// the record.
-type Files struct{ Posterior, SDFile, Inputs string }
-
 // Checker checks records, one at a time. It keeps files that records have in common.
 type Checker struct {
 	Given Files
@@ -140,14 +136,6 @@ func (q *question) lower(ctx context.Context) error {
 	}
 	return nil
 }
-
-// claimed reports whether a chance is what the record claims.
-func (q *question) claimed(c law.Chance) bool {
-	return c.Reaches(q.PLower.Rat()) && (q.Log10PLower == nil || c.ReachesLog10(q.Log10PLower.Rat()))
-}
-
-// enough reports whether a probability of failure proves what the record claims.
-func (q *question) enough(fail float64) bool { return q.claimed(law.Complement(fail)) }
 
 // uppers are the methods by which an upper bound is shown (upper.method of a proof).
 var uppers = map[string]func(context.Context, *question) (float64, error){

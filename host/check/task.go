@@ -183,12 +183,6 @@ func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Po
 	return nil
 }
 
-// templates holds the templates of a file, and its digest.
-type templates struct {
-	list   []*property.Template
-	sha256 string
-}
-
 // ofTemplate is the task of a property of a file whose boxes are relative to points.
 func (f *files) ofTemplate(r *record.Record, path string, post *posterior.Posterior) (*property.Task, error) {
 	if err := there(r.Template, ""); err != nil {

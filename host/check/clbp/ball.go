@@ -12,22 +12,6 @@ import (
 
 // What a ball says more than the box around it (docs/theory.md, section 3.7), of chains of dense layers.
 
-// ballCell is a ball around a centre in the cell; shutLo and shutHi say in which inputs the cell has
-// nothing below the centre, or above it.
-type ballCell struct {
-	norm           int
-	centre, radius []float64
-	shutLo, shutHi []bool
-	units          ballUnits
-}
-
-// ballUnits are, for each unit of the first layer: its noise downward and upward from the centre, how
-// it varies, the greatest r_j sd_j, and a bound of E |(r_j W_j)|_2^2.
-type ballUnits struct {
-	down, up, vary []law.Noise
-	steep, sizeSq  []float64
-}
-
 // newBallCell is nil where there is no ball, or where it is a point.
 func (n *Noisy) newBallCell(cell property.Box, ball *property.Ball, point bool) *ballCell {
 	if ball == nil || point || !n.Graph.Chain {
@@ -84,17 +68,6 @@ func (b *ballCell) meanUp(f *ballSum) float64 {
 // ln2Up is ln 2 = 0.693147180559945309..., rounded up.
 const ln2Up = 0.6931471805599454
 
-// varianceUp bounds sum_j s_j x_j^2 over the ball.
-func (b *ballCell) varianceUp(spreads []float64) float64 {
-	var square arith.Sum
-	steep := 0.0
-	for j, s := range spreads {
-		square.Add(s, law.SquareUp(b.centre[j]))
-		steep = max(steep, arith.Up(b.radius[j]*arith.SqrtUp(s)))
-	}
-	return law.SquareUp(arith.SumUp(arith.SqrtUp(max(0, square.Hi())), steep))
-}
-
 // ballUnitsOf bounds the rows of the first matrix over the ball.
 func (n *Noisy) ballUnitsOf(b *ballCell, cell property.Box) ballUnits {
 	l, d := &n.Mean[0], &n.Deviations[0]
@@ -118,21 +91,6 @@ func (n *Noisy) ballUnitsOf(b *ballCell, cell property.Box) ballUnits {
 		u.steep[i], u.sizeSq[i] = whole.steep, max(0, whole.sq.Hi())
 	}
 	return u
-}
-
-// firstRow is OfRow of the first layer with the ball's variance, where that is less.
-func (p *CellPass) firstRow(a []float64) law.Noise {
-	n, d := p.Deviations[0].OfRow(a, p.ReachInto(0), p.Into(0)), &p.Deviations[0]
-	if p.ball == nil {
-		return n
-	}
-	var bias arith.Sum
-	squares := law.SquaresUp(a)
-	for i, q := range squares {
-		bias.Add(q, d.BiasVariance[i])
-	}
-	n.Variance = min(n.Variance, arith.SumUp(p.ball.varianceUp(d.spreads(squares)), max(0, bias.Hi())))
-	return n
 }
 
 // ballForm is a lower bound of a row on the ball, but for noise: what it met and the squares of its

@@ -5,13 +5,11 @@ package clbp
 import (
 	"context"
 
-	"psafe/host/arith"
 	"psafe/host/check/covary"
 	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
-	"psafe/host/read/property"
 )
 
 // Noisy is a posterior of independent normal weights as concentration LBP needs it: the
@@ -35,17 +33,6 @@ type Noisy struct {
 type quantileOf struct {
 	tau    float64
 	layers int
-}
-
-// deviations are upper bounds of the standard deviations of a layer's weights, of their squares
-// and of E|W|, laid out as in layer, and of the variances of the biases.
-type deviations struct {
-	Sd, variance, absMean, BiasVariance []float64
-	// covaried, if it is not nil, says how the weights vary together: sd are then their marginals.
-	covaried *covary.Covaried
-	// meanSquare are squares of the means, of chains.
-	meanSquare []float64
-	at         *relax.Places
 }
 
 // New prepares a posterior, meansAlone without its deviations. Everything that is claimed of the noise
@@ -106,21 +93,6 @@ func New(post *posterior.Posterior, meansAlone bool) (*Noisy, error) {
 	return n, nil
 }
 
-// swagSds are the standard deviations that weights and biases of a layer have by themselves, rounded up.
-func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
-	half := func(list []float64) []float64 {
-		sd := make([]float64, len(list))
-		for e, v := range list {
-			if v > 0 {
-				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v) / 2))
-			}
-		}
-		return sd
-	}
-	s := post.SWAG()
-	return half(s.Sd[2*k]), half(s.Sd[2*k+1])
-}
-
 // OfMeans is the network of the means for bounds below noise, whose rows certify takes down to the input, whatever
 // --depth says.
 func (n *Noisy) OfMeans(try uint64) relax.Network {
@@ -138,124 +110,4 @@ func (n *Noisy) Quantile(tau float64, layers int) float64 {
 		n.quantiles[at] = z
 	}
 	return z
-}
-
-// Reach says of numbers that depend on x in the cell how far they are at most from what they
-// are at one point of the cell, and from 0, with the squares.
-type Reach struct{ Radius, RadiusSq, MostSq []float64 }
-
-func NewReach(n int) Reach {
-	return Reach{make([]float64, n), make([]float64, n), make([]float64, n)}
-}
-
-func (r *Reach) Set(j int, radius, most float64) {
-	r.Radius[j], r.RadiusSq[j], r.MostSq[j] = radius, law.SquareUp(radius), law.SquareUp(most)
-}
-
-// ReachOf is that of the points of a box.
-func ReachOf(cell property.Box) Reach {
-	r := NewReach(len(cell.Lo))
-	for j, radius := range relax.RadiusOf(cell) {
-		r.Set(j, radius, relax.Abs(cell.Lo[j], cell.Hi[j]))
-	}
-	return r
-}
-
-// Own is the noise of each neuron's own weights, (11) and (12) for the row e_i, z being what feeds it.
-func (m *deviations) Own(in *Reach, z relax.Span) []law.Noise {
-	mean, variance := m.weigh(m.Sd, in.Radius), m.weigh(m.variance, in.MostSq)
-	n := make([]law.Noise, len(mean))
-	for i := range n {
-		variance[i].Plus(m.BiasVariance[i%len(m.BiasVariance)])
-		n[i] = law.Noise{Mean: law.TimesSqrt2OverPiUp(mean[i].Hi()), Variance: max(0, variance[i].Hi())}
-	}
-	if m.covaried != nil {
-		for i, v := range m.covaried.OfUnits(z) {
-			n[i].Variance = v
-		}
-	}
-	return n
-}
-
-// ofProperty is the noise of the layer in a row of a property, z being what feeds it.
-func (m *deviations) ofProperty(row *property.Row, in *Reach, z relax.Span) law.Noise {
-	if m.covaried != nil {
-		return m.covaried.OfRow(row.CLo, row.CHi, in.Radius, z)
-	}
-	return m.OfRow(SizesOf(row), in, z)
-}
-
-// SizesOf are the largest magnitudes of a row's coefficients.
-func SizesOf(row *property.Row) []float64 {
-	most := make([]float64, len(row.CLo))
-	for i := range most {
-		most[i] = relax.Abs(row.CLo[i], row.CHi[i])
-	}
-	return most
-}
-
-// OfRow is the noise of the layer in a row a over its pre-activations, z being what feeds it.
-func (m *deviations) OfRow(a []float64, in *Reach, z relax.Span) law.Noise {
-	if m.covaried != nil {
-		return m.covaried.OfRow(a, a, in.Radius, z)
-	}
-	if m.at != nil {
-		return m.ofSharedRow(a, in, z)
-	}
-	square, at := make([]float64, len(a)), []int(nil)
-	var mean, variance arith.Sum
-	for i, v := range a {
-		if v != 0 {
-			square[i], at = law.SquareUp(v), append(at, i)
-			variance = variance.With(square[i], m.BiasVariance[i])
-		}
-	}
-	out := len(a)
-	for j, radius := range in.Radius {
-		if in.MostSq[j] == 0 {
-			continue // z_j is 0, and so is its radius
-		}
-		// up to s_j^2 of (11)
-		s := relax.Dot(arith.Sum{}, square, m.variance[j*out:(j+1)*out], at)
-		sq := max(0, s.Hi())
-		variance = variance.With(sq, in.MostSq[j])
-		if radius != 0 {
-			mean = mean.With(arith.SqrtUp(sq), radius)
-		}
-	}
-	return law.Noise{Mean: law.TimesSqrt2OverPiUp(mean.Hi()), Variance: max(0, variance.Hi())}
-}
-
-// Variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
-// vary over the cell at most (docs/theory.md, section 3.3).
-func (m *deviations) Variation(in *Reach) []law.Noise {
-	mean, variance := m.weigh(m.absMean, in.Radius), m.weigh(m.variance, in.RadiusSq)
-	n := make([]law.Noise, len(mean))
-	for i := range n {
-		n[i] = law.Noise{Mean: max(0, mean[i].Hi()), Variance: max(0, variance[i].Hi())}
-	}
-	if m.covaried != nil {
-		for i, v := range m.covaried.OfVariation(in.Radius) {
-			n[i].Variance = v
-		}
-	}
-	return n
-}
-
-// weigh is sum_j w_ji x_j for each of the outputs.
-func (m *deviations) weigh(w, x []float64) []arith.Sum {
-	if m.at != nil {
-		return weigh(m.at, w, x)
-	}
-	out := len(m.BiasVariance)
-	s := make([]arith.Sum, out)
-	for j, v := range x {
-		if v == 0 {
-			continue
-		}
-		for i, c := range w[j*out : (j+1)*out] {
-			s[i] = s[i].With(c, v)
-		}
-	}
-	return s
 }

@@ -5,7 +5,6 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/law"
-	"psafe/host/check/relax"
 )
 
 // The noise of rows over a box, sharper than (11) (docs/theory.md, section 3.5): together
@@ -17,14 +16,6 @@ var (
 	twoOverPiUp = arith.Up(2 / math.Pi)
 	restUp      = arith.Up(1 - 2/math.Pi)
 )
-
-// fall holds what a row met on its way down a chain: coefficients of the pre-activations of each
-// layer below the top, and of the inputs, and the constant.
-type fall struct {
-	A        [][]float64
-	inputs   relax.Span
-	constant arith.Sum
-}
 
 // first is the lowest layer with noise, -1 if there is none to be sharpened.
 func (n *Noisy) firstNoisy() int {
@@ -95,23 +86,6 @@ func (p *CellPass) spreadsAt(l, top int, squares []float64, f *fall) []float64 {
 		squares = law.SquaresUp(f.A[l])
 	}
 	return p.Deviations[l].spreads(squares)
-}
-
-// spreads bounds the variances of the coefficients of a layer's inputs: s_j^2 of (11).
-func (m *deviations) spreads(squares []float64) []float64 {
-	out := len(squares)
-	var at []int
-	for i, q := range squares {
-		if q != 0 {
-			at = append(at, i)
-		}
-	}
-	list := make([]float64, len(m.variance)/out)
-	for j := range list {
-		s := relax.Dot(arith.Sum{}, squares, m.variance[j*out:(j+1)*out], at)
-		list[j] = max(0, s.Hi())
-	}
-	return list
 }
 
 // linear is the process that is linear in the inputs of layer l-1 and varies more than the noise

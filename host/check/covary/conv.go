@@ -12,14 +12,6 @@ import (
 // Convolutions with a Kronecker covariance (docs/theory.md, section 5.6): one matrix of
 // taps and filters, whose weights depend on each other, at every position.
 
-// convBox is what feeds a convolution, position by position: what lies under the taps, and QA' of the middle
-// of it, in intervals.
-type convBox struct {
-	z      relax.Span
-	under  []FedBox
-	turned [][]arith.Interval
-}
-
 // boxOf is that of z, which most rows have in common.
 func (v *Covaried) boxOf(z relax.Span) *convBox {
 	v.mutex.Lock()

@@ -16,14 +16,6 @@ import (
 // Decisions by costs of actions (docs/theory.md, section 9.4), from differences of outputs to those of a
 // class of reference.
 
-// priced is a task about an action: what other actions cost more, as sums of the probabilities of
-// classes, and those for the probability of the task's class and, negated, of the others.
-type priced struct {
-	r    int
-	gaps int
-	sums [][]float64
-}
-
 // PricedTask is the task about an action, its rows being f_r - f_k for all other classes k, and then
 // f_k - f_r.
 func PricedTask(task *property.Task, costs *property.Costs, action int, reference *int) (*Asked, error) {

@@ -240,17 +240,6 @@ func (p *MaskPass) dropped(k int) relax.Span {
 	return all
 }
 
-// maskedRow holds a lower bound of a row: least, and independent numbers of two values. Of the first of these, exact,
-// these are known; of the others only that means of convex functions that do not rise are not larger.
-type maskedRow struct {
-	least  arith.Sum
-	exact  []mask
-	convex []mask
-}
-
-// mask is a number: dropped with probability rate, else kept.
-type mask struct{ dropped, kept, rate float64 }
-
 // rowOf bounds s z~ + c, z~ being what feeds layer k with its masks.
 func (p *MaskPass) rowOf(k int, s relax.Span, c arith.Sum) *maskedRow {
 	r := &maskedRow{}

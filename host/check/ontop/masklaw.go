@@ -227,3 +227,14 @@ func (r *maskedRow) law() (is *law.MarginLaw, tail float64) {
 	}
 	return is, s.upTo(0)
 }
+
+// maskedRow holds a lower bound of a row: least, and independent numbers of two values. Of the first of these, exact,
+// these are known; of the others only that means of convex functions that do not rise are not larger.
+type maskedRow struct {
+	least  arith.Sum
+	exact  []mask
+	convex []mask
+}
+
+// mask is a number: dropped with probability rate, else kept.
+type mask struct{ dropped, kept, rate float64 }

@@ -40,20 +40,6 @@ func (r *Record) Consistent() error {
 	return r.Statistical.contradicts(r.PLower, r.PUpper)
 }
 
-// Claims reports whether the record claims a lower bound.
-func (r *Record) Claims() bool { return !r.PLower.Is(0) || r.Log10PLower != nil }
-
-// Follows returns what follows from the bounds.
-func (r *Record) Follows() string {
-	switch {
-	case r.PLower.Cmp(property.Exact{}) > 0 && r.PLower.Cmp(r.Require.Exact) >= 0:
-		return "safe"
-	case r.PUpper.Cmp(r.Require.Exact) < 0:
-		return "unsafe"
-	}
-	return "unknown"
-}
-
 // consistentDerived compares what is said of single points x of T with the bounds: Prob(f(x) in S)
 // is at least P_safe, and at its least at most what bounds P_safe from above by way of a point.
 func (r *Record) consistentDerived() error {

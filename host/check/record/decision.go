@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,68 +8,6 @@ import (
 )
 
 // What records say of the decision of the posterior predictive (docs/theory.md, section 9).
-
-// decision holds what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <= RivalUpper
-// and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a share of at least
-// Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With an Action, Gap
-// and RivalGap are about costs.
-type decision struct {
-	Verdict    string   `json:"verdict"`
-	Lower      *Decimal `json:"lower"`
-	RivalUpper *Decimal `json:"rival_upper"`
-	Gap        *Decimal `json:"gap"`
-	Vote       *Decimal `json:"vote"`
-	RivalGap   *Decimal `json:"rival_gap,omitempty"`
-	Action     *int     `json:"action,omitempty"`
-}
-
-// DecisionProof holds how a record says that a decision was shown.
-type DecisionProof struct {
-	Cells      []int         `json:"cells,omitempty"`
-	Tau        []float64     `json:"tau,omitempty"`
-	Rival      *int          `json:"rival,omitempty"`
-	Witness    *WitnessProof `json:"witness,omitempty"`
-	WitnessTau float64       `json:"witness_tau,omitempty"`
-
-	Reference        *int `json:"reference,omitempty"`
-	WitnessReference *int `json:"witness_reference,omitempty"`
-
-	Margin    float64         `json:"margin,omitempty"`
-	PhasesTau float64         `json:"phases_tau,omitempty"`
-	Phases    json.RawMessage `json:"phases,omitempty"`
-}
-
-// ReadDecision is the field decision of a proof.
-func (p *proof) ReadDecision() (*DecisionProof, error) {
-	var d DecisionProof
-	if len(p.Decision) == 0 {
-		return &d, nil
-	}
-	if err := Strictly(p.Decision, &d); err != nil {
-		return nil, fmt.Errorf("proof: decision: %w", err)
-	}
-	if len(d.Cells) > mostTree || len(d.Tau) > mostTree {
-		return nil, fmt.Errorf("proof: decision: its lists have %d and %d numbers, the limit is %d", len(d.Cells), len(d.Tau), mostTree)
-	}
-	return &d, nil
-}
-
-// verdict returns what follows from the bounds.
-func (d *decision) verdict() string {
-	zero := property.Exact{}
-	switch {
-	case d.Gap.Cmp(zero) > 0:
-		return "decision_safe"
-	case d.RivalGap != nil && d.RivalGap.Cmp(zero) > 0:
-		return "decision_unsafe"
-	}
-	return "unknown"
-}
-
-// Claims reports whether the decision, if there is one, claims a bound.
-func (d *decision) Claims() bool {
-	return d != nil && !(d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Is(0) && d.RivalGap == nil)
-}
 
 // consistentDecision returns what of a decision contradicts itself or the rest of the record.
 func (r *Record) consistentDecision() error {

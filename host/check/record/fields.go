@@ -12,12 +12,6 @@ import (
 	"psafe/host/read/property"
 )
 
-const mostLayers = 1 << 16
-
-const mostTree = 1 << 20
-
-const mostBoxes = 256
-
 // sizes refuses what is longer than any certificate of certify.
 func (r *Record) sizes() error {
 	for _, of := range []struct {
@@ -200,12 +194,3 @@ func (r *Record) Asks() string {
 	}
 	return text
 }
-
-// Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
-// unions, of which the best one proves.
-const (
-	OneBox     = "one box"
-	Disjoint   = "disjoint"
-	LargestBox = "largest box"
-	noMass     = "none"
-)

@@ -9,40 +9,6 @@ import (
 
 // What records say of the mean over the posterior of each output (docs/theory.md, section 9.8).
 
-// mean holds what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and
-// SDUpper[i] bound the standard deviation of f_i(x), the others that with the noise of the flags.
-type mean struct {
-	Verdict string     `json:"verdict"`
-	Lower   []*Decimal `json:"lower"`
-	Upper   []*Decimal `json:"upper"`
-
-	SDLower      []*Decimal `json:"sd_lower"`
-	SDUpper      []*Decimal `json:"sd_upper"`
-	TotalSDLower []*Decimal `json:"total_sd_lower,omitempty"`
-	TotalSDUpper []*Decimal `json:"total_sd_upper,omitempty"`
-}
-
-// meanProof holds how a record says that means were bounded.
-type meanProof struct {
-	Cells   []int         `json:"cells,omitempty"`
-	Witness *WitnessProof `json:"witness,omitempty"`
-}
-
-// ReadMean is the field mean of a proof.
-func (p *proof) ReadMean() (*meanProof, error) {
-	var m meanProof
-	if len(p.Mean) == 0 {
-		return &m, nil
-	}
-	if err := Strictly(p.Mean, &m); err != nil {
-		return nil, fmt.Errorf("proof: mean: %w", err)
-	}
-	if len(m.Cells) > mostTree {
-		return nil, fmt.Errorf("proof: mean: its cells have %d numbers, the limit is %d", len(m.Cells), mostTree)
-	}
-	return &m, nil
-}
-
 // consistentMean returns what of means contradicts itself.
 func (r *Record) consistentMean() error {
 	m := r.OutputMean

@@ -13,15 +13,6 @@ import (
 // parentStatement is the text by which a record states an interval for the posterior behind a finite set.
 const parentStatement = "statistical: this input's interval for the posterior that the networks were drawn from holds with the stated confidence if the draws are independent, not certified"
 
-// parent is an interval for P_safe of the posterior that the networks of a set were drawn from.
-type parent struct {
-	Of         string   `json:"of"`
-	Confidence *Decimal `json:"confidence"`
-	Lower      *Decimal `json:"lower"`
-	Upper      *Decimal `json:"upper"`
-	Statement  string   `json:"statement"`
-}
-
 // consistentParent checks an interval for the posterior behind a finite set: that its limits are
 // those of Clopper and Pearson for the networks that the record counts, which are proved, or wider.
 func (r *Record) consistentParent() error {

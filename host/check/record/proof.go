@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
@@ -89,3 +90,79 @@ func (p *proof) ReadUpper() (*upperProof, error) {
 	}
 	return &u, nil
 }
+
+// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
+// Upper are read where they are needed (strictly).
+type proof struct {
+	Cells    []int           `json:"cells,omitempty"`
+	Grids    [][][]float64   `json:"grids,omitempty"`
+	Centres  [][][]float64   `json:"centres,omitempty"`
+	Large    [][]*sums.Large `json:"large,omitempty"`
+	Chains   []int           `json:"chains,omitempty"`
+	Tau      []float64       `json:"tau,omitempty"`
+	Lines    [][]int         `json:"lines,omitempty"`
+	Phases   json.RawMessage `json:"phases,omitempty"`
+	Leaves   json.RawMessage `json:"leaves,omitempty"`
+	Chernoff json.RawMessage `json:"chernoff,omitempty"`
+	Mixtures [][]float64     `json:"mixtures,omitempty"`
+	Boxes    []int           `json:"boxes,omitempty"`
+	Cuts     [][]float64     `json:"cuts,omitempty"`
+	Networks json.RawMessage `json:"networks,omitempty"`
+	Upper    json.RawMessage `json:"upper,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"`
+	Mean     json.RawMessage `json:"mean,omitempty"`
+}
+
+// DecisionProof holds how a record says that a decision was shown.
+type DecisionProof struct {
+	Cells      []int         `json:"cells,omitempty"`
+	Tau        []float64     `json:"tau,omitempty"`
+	Rival      *int          `json:"rival,omitempty"`
+	Witness    *WitnessProof `json:"witness,omitempty"`
+	WitnessTau float64       `json:"witness_tau,omitempty"`
+
+	Reference        *int `json:"reference,omitempty"`
+	WitnessReference *int `json:"witness_reference,omitempty"`
+
+	Margin    float64         `json:"margin,omitempty"`
+	PhasesTau float64         `json:"phases_tau,omitempty"`
+	Phases    json.RawMessage `json:"phases,omitempty"`
+}
+
+// ReadDecision is the field decision of a proof.
+func (p *proof) ReadDecision() (*DecisionProof, error) {
+	var d DecisionProof
+	if len(p.Decision) == 0 {
+		return &d, nil
+	}
+	if err := Strictly(p.Decision, &d); err != nil {
+		return nil, fmt.Errorf("proof: decision: %w", err)
+	}
+	if len(d.Cells) > mostTree || len(d.Tau) > mostTree {
+		return nil, fmt.Errorf("proof: decision: its lists have %d and %d numbers, the limit is %d", len(d.Cells), len(d.Tau), mostTree)
+	}
+	return &d, nil
+}
+
+// meanProof holds how a record says that means were bounded.
+type meanProof struct {
+	Cells   []int         `json:"cells,omitempty"`
+	Witness *WitnessProof `json:"witness,omitempty"`
+}
+
+// ReadMean is the field mean of a proof.
+func (p *proof) ReadMean() (*meanProof, error) {
+	var m meanProof
+	if len(p.Mean) == 0 {
+		return &m, nil
+	}
+	if err := Strictly(p.Mean, &m); err != nil {
+		return nil, fmt.Errorf("proof: mean: %w", err)
+	}
+	if len(m.Cells) > mostTree {
+		return nil, fmt.Errorf("proof: mean: its cells have %d numbers, the limit is %d", len(m.Cells), mostTree)
+	}
+	return &m, nil
+}
+
+const mostTree = 1 << 20

@@ -6,14 +6,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
-	"reflect"
-	"slices"
-	"strings"
 
-	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
@@ -102,28 +96,6 @@ type Record struct {
 	Checksum string `json:"checksum"`
 }
 
-// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
-// Upper are read where they are needed (strictly).
-type proof struct {
-	Cells    []int           `json:"cells,omitempty"`
-	Grids    [][][]float64   `json:"grids,omitempty"`
-	Centres  [][][]float64   `json:"centres,omitempty"`
-	Large    [][]*sums.Large `json:"large,omitempty"`
-	Chains   []int           `json:"chains,omitempty"`
-	Tau      []float64       `json:"tau,omitempty"`
-	Lines    [][]int         `json:"lines,omitempty"`
-	Phases   json.RawMessage `json:"phases,omitempty"`
-	Leaves   json.RawMessage `json:"leaves,omitempty"`
-	Chernoff json.RawMessage `json:"chernoff,omitempty"`
-	Mixtures [][]float64     `json:"mixtures,omitempty"`
-	Boxes    []int           `json:"boxes,omitempty"`
-	Cuts     [][]float64     `json:"cuts,omitempty"`
-	Networks json.RawMessage `json:"networks,omitempty"`
-	Upper    json.RawMessage `json:"upper,omitempty"`
-	Decision json.RawMessage `json:"decision,omitempty"`
-	Mean     json.RawMessage `json:"mean,omitempty"`
-}
-
 // derived are bounds about single points.
 type derived struct {
 	InfProbLower *Decimal `json:"inf_prob_lower"`
@@ -140,54 +112,6 @@ type interval struct {
 	Lower      *Decimal `json:"lower"`
 	Upper      *Decimal `json:"upper"`
 	Statement  string   `json:"statement"`
-}
-
-// Decimal is a real number as a record writes it, and the float64 around it.
-type Decimal struct {
-	property.Exact
-	property.Decimal
-	text string
-}
-
-// UnmarshalJSON reads a JSON number, or a fraction as property.Exact writes one.
-func (d *Decimal) UnmarshalJSON(text []byte) (err error) {
-	d.text = property.FractionOfJSON(string(text))
-	if d.Exact, err = property.NewExact(d.text); err == nil {
-		d.Decimal, err = property.NewDecimal(d.text)
-	}
-	return err
-}
-
-func (d *Decimal) String() string { return d.text }
-
-// Is says whether the number is that whole number.
-func (d *Decimal) Is(n float64) bool { return d.Lo == n && d.Hi == n }
-
-// perLayer is a number for each layer, or one for all.
-type perLayer []float64
-
-// UnmarshalJSON reads a number or a list of numbers.
-func (p *perLayer) UnmarshalJSON(text []byte) error {
-	var list []float64
-	if len(text) > 0 && text[0] != '[' {
-		list = make([]float64, 1)
-		*p = list
-		return json.Unmarshal(text, &list[0])
-	}
-	err := json.Unmarshal(text, &list)
-	*p = list
-	return err
-}
-
-// Of is the number of each layer.
-func (p perLayer) Of(layers int) ([]float64, error) {
-	switch {
-	case len(p) == layers:
-		return p, nil
-	case len(p) == 1:
-		return slices.Repeat(p, layers), nil
-	}
-	return nil, fmt.Errorf("gamma: %d numbers for %d layers", len(p), layers)
 }
 
 // Parse reads a line, without its end.
@@ -209,73 +133,82 @@ func Parse(line []byte) (*Record, error) {
 	return &r, nil
 }
 
-// Strictly decodes JSON text into v, a pointer to a struct: a field that v does not have, by
-// its exact name, or that is there twice, at any depth, is an error, and so is anything
-// behind the text.
-func Strictly(text []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if err := onceEach(dec, fieldNames(reflect.TypeOf(v).Elem()), 0); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return fmt.Errorf("there is something behind the JSON object")
-	}
-	dec = json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return formed(reflect.ValueOf(v).Elem(), text)
+// decision holds what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <= RivalUpper
+// and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a share of at least
+// Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With an Action, Gap
+// and RivalGap are about costs.
+type decision struct {
+	Verdict    string   `json:"verdict"`
+	Lower      *Decimal `json:"lower"`
+	RivalUpper *Decimal `json:"rival_upper"`
+	Gap        *Decimal `json:"gap"`
+	Vote       *Decimal `json:"vote"`
+	RivalGap   *Decimal `json:"rival_gap,omitempty"`
+	Action     *int     `json:"action,omitempty"`
 }
 
-// fieldNames are the JSON names of a struct, nil if t is none.
-func fieldNames(t reflect.Type) []string {
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	var names []string
-	for f := range t.NumField() {
-		name, _ := fieldTag(t.Field(f))
-		names = append(names, name)
-	}
-	return names
+// mean holds what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and
+// SDUpper[i] bound the standard deviation of f_i(x), the others that with the noise of the flags.
+type mean struct {
+	Verdict string     `json:"verdict"`
+	Lower   []*Decimal `json:"lower"`
+	Upper   []*Decimal `json:"upper"`
+
+	SDLower      []*Decimal `json:"sd_lower"`
+	SDUpper      []*Decimal `json:"sd_upper"`
+	TotalSDLower []*Decimal `json:"total_sd_lower,omitempty"`
+	TotalSDUpper []*Decimal `json:"total_sd_upper,omitempty"`
 }
 
-// onceEach reads one value and refuses objects with a key twice; known, if not nil, are the
-// keys that there may be. All keys are words of lower case, since encoding/json would take
-// others for the same.
-func onceEach(dec *json.Decoder, known []string, depth int) error {
-	token, err := dec.Token()
-	if err != nil {
-		return fmt.Errorf("no JSON object: %w", err)
-	}
-	if depth > 100 {
-		return fmt.Errorf("lists within lists, 100 deep")
-	}
-	open, isOpen := token.(json.Delim)
-	if !isOpen {
-		return nil
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		if open == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return err
-			}
-			name := key.(string)
-			switch {
-			case seen[name]:
-				return fmt.Errorf("%.40q: it is there twice", name)
-			case known != nil && !slices.Contains(known, name), strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-				return fmt.Errorf("%.40q: a field that this program does not know", name)
-			}
-			seen[name] = true
-		}
-		if err := onceEach(dec, nil, depth+1); err != nil {
-			return err
-		}
-	}
-	_, err = dec.Token()
-	return err
+// parent is an interval for P_safe of the posterior that the networks of a set were drawn from.
+type parent struct {
+	Of         string   `json:"of"`
+	Confidence *Decimal `json:"confidence"`
+	Lower      *Decimal `json:"lower"`
+	Upper      *Decimal `json:"upper"`
+	Statement  string   `json:"statement"`
 }
+
+const mostLayers = 1 << 16
+
+// Claims reports whether the record claims a lower bound.
+func (r *Record) Claims() bool { return !r.PLower.Is(0) || r.Log10PLower != nil }
+
+// Follows returns what follows from the bounds.
+func (r *Record) Follows() string {
+	switch {
+	case r.PLower.Cmp(property.Exact{}) > 0 && r.PLower.Cmp(r.Require.Exact) >= 0:
+		return "safe"
+	case r.PUpper.Cmp(r.Require.Exact) < 0:
+		return "unsafe"
+	}
+	return "unknown"
+}
+
+// verdict returns what follows from the bounds.
+func (d *decision) verdict() string {
+	zero := property.Exact{}
+	switch {
+	case d.Gap.Cmp(zero) > 0:
+		return "decision_safe"
+	case d.RivalGap != nil && d.RivalGap.Cmp(zero) > 0:
+		return "decision_unsafe"
+	}
+	return "unknown"
+}
+
+// Claims reports whether the decision, if there is one, claims a bound.
+func (d *decision) Claims() bool {
+	return d != nil && !(d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Is(0) && d.RivalGap == nil)
+}
+
+// Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
+// unions, of which the best one proves.
+const (
+	OneBox     = "one box"
+	Disjoint   = "disjoint"
+	LargestBox = "largest box"
+	noMass     = "none"
+)
+
+const mostBoxes = 256

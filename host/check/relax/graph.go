@@ -101,3 +101,29 @@ func SizeOf(layers []Layer, s int) int {
 	}
 	return layers[s].Out
 }
+
+// DepthOf is depth of the rows of layer k: those of the last one go down to the input.
+func (g *Graph) DepthOf(k int) int {
+	if k == len(g.From)-1 {
+		return 0
+	}
+	return g.Depth
+}
+
+// Needed returns which layers have to be bounded: those with an activation, max pools, the last one, and what
+// feeds max pools or weights that are not all numbers (wide). What is linear and only feeds sums of such is
+// bounded at their end. Of chains of dense layers all are.
+func (g *Graph) Needed(layers []Layer, wide []bool) []bool {
+	needed := make([]bool, len(layers))
+	for k := range layers {
+		needed[k] = needed[k] || g.Chain || !g.Linear[k] || k == len(layers)-1
+		if layers[k].Windows != nil || wide[k] {
+			for _, s := range g.From[k] {
+				if s >= 0 {
+					needed[s] = true
+				}
+			}
+		}
+	}
+	return needed
+}

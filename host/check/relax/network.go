@@ -4,23 +4,10 @@
 package relax
 
 import (
-	"context"
-
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
-
-// Network is a network whose weights are known to lie in intervals.
-type Network struct {
-	Layers []Layer
-	// Graph says what feeds what; RowsLo reads it where it is nil.
-	Graph *Graph
-	// Lines says that bounds are also computed by lines (LBP), not by intervals alone.
-	Lines bool
-	// By chooses the lines.
-	By Choice
-	// Ctx, if it is not nil, ends what takes long: then nothing is known.
-	Ctx context.Context
-}
 
 // RowsLo bounds rows of a property from below, for every network of n and every input x of
 // the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known. dead
@@ -88,4 +75,65 @@ func (n *Network) ByLines(b property.Box, rows []property.Row, try uint64) []flo
 	lines := Network{Layers: n.Layers, Graph: n.Graph, Lines: true, By: Choice{Try: try}}
 	lo, _ := lines.RowsLo(b, rows)
 	return lo
+}
+
+func (n *Network) NewPass(x Span) *Pass {
+	if n.Graph == nil {
+		g, err := graphOf(n.Layers)
+		if err != nil {
+			panic("check: " + err.Error())
+		}
+		n.Graph = g
+	}
+	wide := make([]bool, len(n.Layers))
+	for k := range n.Layers {
+		wide[k] = n.Layers[k].wide()
+	}
+	return &Pass{Network: n, X: x, fed: make([]Span, len(n.Layers)), wide: wide, needed: n.Graph.Needed(n.Layers, wide)}
+}
+
+// HiddenLayer bounds layer k, whose inputs are known.
+func (p *Pass) HiddenLayer(k int) {
+	l := &p.Layers[k]
+	if l.Windows != nil {
+		p.Hidden = append(p.Hidden, p.Pooled(k))
+		return
+	}
+	h := Hidden{Pre: l.Affine(p.Into(k)), Z: NewSpan(l.Out)}
+	// By intervals alone the first layer is exact, and a dead neuron is dead.
+	_, kinked := l.Act.Kinked()
+	ways := p.Ways(k)
+	for i := range l.Out {
+		if !p.Graph.Used[k][i] {
+			h.Pre.Lo[i], h.Pre.Hi[i] = 0, 0 // it may be anything: nothing takes it
+		} else if p.Ctx != nil && p.Ctx.Err() != nil {
+			h.Pre.Lo[i], h.Pre.Hi[i] = -arith.Inf, arith.Inf
+		} else if len(ways) > 0 && !(kinked && l.Act.DeadBelow() && h.Pre.Hi[i] <= 0) {
+			p.tighten(k, i, ways, &h.Pre)
+		}
+	}
+	for i := range l.Out {
+		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(l.Act, h.Pre.Lo[i]), curves.ValueUp(l.Act, h.Pre.Hi[i])
+		if p.Lines || p.Graph.Linear[k] {
+			lower, upper := LinesAround(l.Act, h.Pre.Lo[i], h.Pre.Hi[i], &p.By)
+			h.Lower, h.Upper = append(h.Lower, lower), append(h.Upper, upper)
+		}
+	}
+	h.Arg = h.Pre
+	p.Hidden = append(p.Hidden, h)
+}
+
+// tighten intersects the interval of neuron i of layer k with what rows say.
+func (p *Pass) tighten(k, i int, ways []Way, pre *Span) {
+	l := &p.Layers[k]
+	s, c := l.Unit(i, 1)
+	mirrored, mc := l.Unit(i, -1)
+	lo, hi := pre.Lo[i], pre.Hi[i]
+	for _, w := range ways {
+		lo, hi = max(lo, p.Down(k, s, c, w)), min(hi, -p.Down(k, mirrored, mc, w))
+	}
+	if !(lo <= hi) {
+		lo, hi = -arith.Inf, arith.Inf // one of them was wrong: then nothing is known
+	}
+	pre.Lo[i], pre.Hi[i] = lo, hi
 }

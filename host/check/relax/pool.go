@@ -7,13 +7,6 @@ import (
 	"psafe/host/check/curves"
 )
 
-// pool bounds the maxima v of the windows of a max pool by one member each, the star, which is
-// chosen by intervals: y_* <= v <= slope y_* + above. docs/theory.md, (22) to (25).
-type pool struct {
-	Star         []int32
-	Slope, Above []float64
-}
-
 // Differ bounds the greatest difference of another member of window v to its star from above;
 // +Inf where nothing is known. plain, which is not below most, is what certify has.
 type Differ func(v int, star int32) (most, plain float64)
@@ -93,28 +86,6 @@ func upperOfMax(lo, hi, c, delta, plain float64, by *Choice) (slope, above float
 		return 1, delta
 	}
 	return slope, above
-}
-
-// substitute replaces a v by s y, plus what it adds to c, for the values y of the layer of n
-// numbers that is pooled: the lower line where a is positive, else the upper one.
-func (p *pool) substitute(a []float64, n int, c *arith.Sum) Span {
-	total := make([]arith.Sum, n)
-	for v, x := range a {
-		j := p.Star[v]
-		if x > 0 {
-			total[j] = total[j].With(x, 1)
-		} else if x != 0 {
-			c.Add(x, p.Above[v])
-			total[j] = total[j].With(x, p.Slope[v])
-		}
-	}
-	s := NewSpan(n)
-	for j := range total {
-		if total[j].N > 0 {
-			s.Lo[j], s.Hi[j] = total[j].Lo(), total[j].Hi()
-		}
-	}
-	return s
 }
 
 // Pooled bounds layer k, a max pool.

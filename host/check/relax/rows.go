@@ -54,14 +54,6 @@ func (p *Pass) Ways(k int) []Way {
 // ends reports whether a row that has passed so many values that are not linear ends at the next.
 func (w *Way) ends(passed int) bool { return w.Stop || w.Depth > 0 && passed >= w.Depth }
 
-// DepthOf is depth of the rows of layer k: those of the last one go down to the input.
-func (g *Graph) DepthOf(k int) int {
-	if k == len(g.From)-1 {
-		return 0
-	}
-	return g.Depth
-}
-
 // Opens reports whether something that is linear in what is below it feeds layer k, and whether
 // anything but the input does. Of chains of dense layers the interval form is that of one layer.
 func (p *Pass) Opens(k int) (open, above bool) {
@@ -163,102 +155,4 @@ func (p *Pass) Substitute(l int, a []float64, c *arith.Sum, shared bool) Span {
 	default:
 		return m.substitutePlaces(a, p.Into(l), c)
 	}
-}
-
-// wide reports whether the weights or biases are not all numbers. The coefficients of maps without
-// weights count as numbers.
-func (l *Layer) wide() bool {
-	if l.Windows != nil || len(l.B.Lo) == 0 || l.At != nil && l.Fixed {
-		return false
-	}
-	differ := func(s Span) bool {
-		if len(s.Lo) > 0 && &s.Lo[0] == &s.Hi[0] {
-			return false
-		}
-		for j := range s.Lo {
-			if s.Lo[j] != s.Hi[j] {
-				return true
-			}
-		}
-		return false
-	}
-	return differ(l.W) || differ(l.B)
-}
-
-// Unit is sign times neuron i as a row over its inputs, at its least.
-func (l *Layer) Unit(i int, sign float64) (s Span, c arith.Sum) {
-	s = NewSpan(l.In)
-	set := func(j, w int) {
-		if s.Lo[j], s.Hi[j] = l.W.Lo[w], l.W.Hi[w]; sign < 0 {
-			s.Lo[j], s.Hi[j] = -l.W.Hi[w], -l.W.Lo[w]
-		}
-	}
-	o := i
-	if l.At == nil {
-		for j := range l.In {
-			set(j, j*l.Out+i)
-		}
-	} else {
-		o = i % l.At.Channels
-		under := l.At.Under(i / l.At.Channels)
-		for _, k := range l.At.Kernels[o] {
-			if j := under[k]; j >= 0 {
-				set(int(j), int(k)*l.At.Channels+o)
-			}
-		}
-	}
-	if sign < 0 {
-		c.Plus(-l.B.Hi[o])
-	} else {
-		c.Plus(l.B.Lo[o])
-	}
-	return s, c
-}
-
-// Needed returns which layers have to be bounded: those with an activation, max pools, the last one, and what
-// feeds max pools or weights that are not all numbers (wide). What is linear and only feeds sums of such is
-// bounded at their end. Of chains of dense layers all are.
-func (g *Graph) Needed(layers []Layer, wide []bool) []bool {
-	needed := make([]bool, len(layers))
-	for k := range layers {
-		needed[k] = needed[k] || g.Chain || !g.Linear[k] || k == len(layers)-1
-		if layers[k].Windows != nil || wide[k] {
-			for _, s := range g.From[k] {
-				if s >= 0 {
-					needed[s] = true
-				}
-			}
-		}
-	}
-	return needed
-}
-
-// Products are a W for each input of a linear map of numbers.
-func (l *Layer) Products(a []float64) Span {
-	s := NewSpan(l.In)
-	if l.At == nil {
-		for j := range s.Lo {
-			var sum arith.Sum
-			for i, w := range l.W.Lo[j*l.Out : (j+1)*l.Out] {
-				sum.Add(a[i], w)
-			}
-			s.Lo[j], s.Hi[j] = sum.Lo(), sum.Hi()
-		}
-		return s
-	}
-	sums := make([]arith.Sum, l.In)
-	for i, v := range a {
-		p, o := i/l.At.Channels, i%l.At.Channels
-		for _, k := range l.At.Kernels[o] {
-			if j := l.At.Under(p)[k]; j >= 0 && v != 0 {
-				sums[j].Add(v, l.W.Lo[int(k)*l.At.Channels+o])
-			}
-		}
-	}
-	for j := range sums {
-		if sums[j].N > 0 {
-			s.Lo[j], s.Hi[j] = sums[j].Lo(), sums[j].Hi()
-		}
-	}
-	return s
 }

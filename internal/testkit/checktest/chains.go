@@ -2,10 +2,11 @@ package checktest
 
 import (
 	"math/rand/v2"
+	"slices"
+
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/internal/testkit/sumtest"
-	"slices"
 )
 
 // ReluChain is a chain of dense layers with ReLU and weights that deviate by up to 0.1.

@@ -3,6 +3,7 @@ package checktest
 import (
 	"math"
 	"math/rand/v2"
+
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
