@@ -23,14 +23,16 @@ multiply-adds.
 Bytes are those of weight-box end-points, each counted once; flops are counted
 from the definition: 4 per weight and item for interval bounds (2 products and 2
 sums), 2 per row and weight for back-substitution. The best of several runs
-counts, after one that warms up. With --profile each OpenCL kernel of a
-workload has a row of its own.`
+counts, after one that warms up. With --options profile each OpenCL kernel of
+a workload has a row of its own.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
 	var job bench.Settings
 	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits", benchAbout, 0)
-	device.add(f)
+	keys := newOptions()
+	device.add(f, keys)
+	addOptions(f, keys)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")
 	f.BoolVar(&job.Small, "small", false, "small workloads, to see that it runs")
 	asJSON := f.Bool("json", false, jsonLinesUsage)

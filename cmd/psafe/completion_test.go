@@ -26,7 +26,7 @@ const files = "FILES"
 // typed are lines as far as they are typed, and what a shell must and must not offer.
 var typed = []struct{ line, want, not string }{
 	{"cer", "certify", "check"},
-	{"certify --me", "--method --memory", "--eps"},
+	{"certify --me", "--method", "--eps"},
 	{"certify --method n", "neuronsum", files},
 	{"certify --method=n", "neuronsum", files},
 	{"certify --precision ", "float32 float64", files},
@@ -34,6 +34,7 @@ var typed = []struct{ line, want, not string }{
 	{"certify --posterior my", files, "neuronsum"},
 	{"certify --eps ", "", files},
 	{"certify --quiet ", "", files},
+	{"certify --options de", "depth= derived", files},
 	{"inspect my", files, "--scale"},
 	{"crosscheck --method ", "clbp", "neuronsum"},
 	{"plot he", "heatmap " + files, "lower"},
@@ -160,7 +161,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `.BI \-\-fail\-under`) {
+	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `.B \-\-fail\-unless VALUE`) {
 		t.Error("psafe man certify is not the page in the folder, or has no flags")
 	}
 	if psafe(t, exitDone, "man") != readTest(t, filepath.Join(dir, "psafe.1")) {

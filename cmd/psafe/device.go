@@ -32,16 +32,17 @@ type deviceFlags struct {
 	again bool
 }
 
-func (d *deviceFlags) add(f *pflag.FlagSet) {
+// add adds the flags, and what is hardly ever used to the keys of --options.
+func (d *deviceFlags) add(f, keys *pflag.FlagSet) {
 	d.addPlace(f)
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
-	d.addRest(f)
+	d.addRest(keys)
 }
 
 // addWithout leaves out the flag that decides numbers, for what is given those.
-func (d *deviceFlags) addWithout(f *pflag.FlagSet) {
+func (d *deviceFlags) addWithout(f, keys *pflag.FlagSet) {
 	d.addPlace(f)
-	d.addRest(f)
+	d.addRest(keys)
 }
 
 func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
@@ -88,7 +89,7 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 // blame says what to tell of a device that failed while a posterior was put on it.
 func (d *deviceFlags) blame(err error, file string) error {
 	if d.memory != "" && gpu.IsOutOfMemory(err) {
-		return fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)
+		return fmt.Errorf("--options memory=%s is too little for the posterior %s: %w", d.memory, file, err)
 	}
 	return fmt.Errorf("--device %s: %w", d.device, err)
 }
@@ -132,7 +133,7 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
 	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
-		return nil, fmt.Errorf("--memory: %w", err)
+		return nil, fmt.Errorf("--options memory: %w", err)
 	}
 	if d.opening != nil {
 		d.opening()

@@ -25,7 +25,7 @@ const (
 	exitFault       = 6  // a panic; finished records as after 4
 	exitFaultAgain  = 7  // the same, in a shard of a campaign that a fault has ended before
 	exitMemory      = 8  // no more memory or threads; finished records as after 4
-	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
+	exitUnder       = 10 // --fail-unless refuses what was found
 )
 
 // statusError is an error that ends the program with a status of its own.

@@ -82,15 +82,12 @@ func manPages(root *cobra.Command) map[string]string {
 		}
 		page += "\n.SH DESCRIPTION\n" + roffText(c.Long) + ".SH OPTIONS\n"
 		groups := groupsOf(c)
-		if len(groups) > 1 {
-			groups = groups[1:] // the first repeats some of the others
-		}
 		for _, g := range groups {
 			if len(groups) > 1 {
 				page += ".SS " + roff(g.title) + "\n"
 			}
 			for _, name := range g.names {
-				page += manFlag(c.Flags().Lookup(name))
+				page += manFlag(g.of.Lookup(name), g.options)
 			}
 		}
 		pages["psafe-"+c.Name()] = page + manEnd([]string{"psafe"})
@@ -123,13 +120,9 @@ func manEnd(see []string) string {
 }
 
 // manFlag is a flag with what it says in --help.
-func manFlag(flag *pflag.Flag) string {
-	value, text := described(flag)
-	head := ".B \\-\\-" + roff(flag.Name)
-	if value != "" {
-		head = ".BI \\-\\-" + roff(flag.Name) + " \" " + roff(value) + `"`
-	}
-	return ".TP\n" + head + "\n" + filled(text)
+func manFlag(flag *pflag.Flag, option bool) string {
+	_, text := described(flag)
+	return ".TP\n.B " + roff(spelled(flag, option)) + "\n" + filled(text)
 }
 
 // roffText is the text of a help: paragraphs, and lines that begin with two spaces, which

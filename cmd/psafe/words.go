@@ -58,6 +58,9 @@ func misread(cmd *cobra.Command, err error) error {
 	if twice, ok := errors.AsType[*givenTwice](err); ok {
 		return twice
 	}
+	if wrong, ok := errors.AsType[*optionError](err); ok {
+		return wrong.error
+	}
 	name, f := cmd.Name(), cmd.Flags()
 	lists := fmt.Sprintf("psafe help %s lists the flags", name)
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -66,6 +69,9 @@ func misread(cmd *cobra.Command, err error) error {
 		}
 		if noun := operandNouns[name]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
 			return fmt.Errorf("%s takes %s without a flag%s", name, noun, exampleOf(cmd))
+		}
+		if write := movedTo(cmd, e.GetSpecifiedName()); write != "" {
+			return fmt.Errorf("%s has no flag --%s any more: write %s", name, e.GetSpecifiedName(), write)
 		}
 		if words := foreignFlags[strings.ToLower(e.GetSpecifiedName())]; words != "" && f.Lookup("eps") != nil {
 			return fmt.Errorf("%s has no flag --%s: %s", name, e.GetSpecifiedName(), words)
@@ -108,6 +114,11 @@ var foreignCommands = map[string]string{
 // name begins with, as --epsilon does with eps.
 func dashed(name string, f *pflag.FlagSet) string {
 	guess := nearest.Word(name, flagNames(f))
+	if keys := optionsOf(f); guess == "" && keys != nil {
+		if key := nearest.Word(name, flagNames(keys)); key != "" {
+			return "; did you mean --options " + spelled(keys.Lookup(key), true) + "?"
+		}
+	}
 	if guess == "" {
 		for _, flag := range flagNames(f) {
 			if len(flag) >= max(3, len(guess)+1) && strings.HasPrefix(strings.ToLower(name), flag) {
