@@ -147,10 +147,10 @@ func TestManPages(t *testing.T) {
 	if err != nil || len(paths) != len(commands())+1 {
 		t.Fatalf("%d pages, %v", len(paths), err)
 	}
-	request := regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|BI|BR|I|nf|fi|RS 2|RE)( |$)`)
+	request := regexp.MustCompile(`^\.(nh|TH|SH|SS|TP|PP|EX|EE)( |$)`)
 	for _, path := range paths {
 		text := readTest(t, path)
-		for _, part := range []string{".TH PSAFE", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH EXIT STATUS\n", `\- `} {
+		for _, part := range []string{`.TH "PSAFE`, ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH EXIT STATUS\n", ".SH SEE ALSO\n"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s has no %q", path, part)
 			}
@@ -161,7 +161,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `.B \-\-fail\-unless VALUE`) {
+	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `\fB--fail-unless VALUE\fP`+"\nexit with status 10 unless") {
 		t.Error("psafe man certify is not the page in the folder, or has no flags")
 	}
 	if psafe(t, exitDone, "man") != readTest(t, filepath.Join(dir, "psafe.1")) {
