@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"psafe/host/record/fields"
 )
 
 // What is drawn if the flags do not say.
@@ -19,14 +21,6 @@ const (
 const (
 	timeLimit    = "time limit"
 	verdictKnown = "require"
-)
-
-// flagWords are the flags that a record may list, in their order; of those in bareFlags no value
-// follows.
-var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--link", "--costs", "--reject", "--action", "--noise",
-		"--most", "--step", "--label-column", "--precision", "--time-limit", "--require"}
-	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
 
 // flagList are the flags of a record with their values.
@@ -46,13 +40,13 @@ func readFlags(text string) (flagList, error) {
 	}
 	f, last := flagList{}, -1
 	for len(words) > 0 {
-		at := slices.Index(flagWords, words[0])
+		at := fields.FlagOf(words[0])
 		switch {
 		case at < 0:
 			return nil, fmt.Errorf("%.40q is none that records list", words[0])
 		case at <= last:
 			return nil, fmt.Errorf("%s is there twice, or not in the order of records", words[0])
-		case slices.Contains(bareFlags, words[0]):
+		case fields.Flags[at].Bare:
 			f[words[0]], words = "", words[1:]
 		case len(words) == 1:
 			return nil, fmt.Errorf("%s has no value", words[0])
