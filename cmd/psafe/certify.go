@@ -14,7 +14,6 @@ import (
 
 	"psafe/host/job/certify"
 	"psafe/host/prove"
-	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -222,18 +221,6 @@ func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
 	return c.job(f)
 }
 
-// probability reads a flag that is one.
-func probability(flag, text string) (property.Exact, error) {
-	p, err := property.NewExact(text)
-	if err != nil {
-		return p, fmt.Errorf("--%s %w", flag, err)
-	}
-	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
-		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
-	}
-	return p, nil
-}
-
 func certifyCommand() *cobra.Command {
 	c, cmd := newCertify()
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
@@ -292,4 +279,10 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 		return err
 	}
 	return found.finish(stderr)
+}
+
+// findings begins them; the flags have been parsed.
+func (c *certifyFlags) findings(stderr io.Writer) *findings {
+	_, terminal := isTerminal(stderr)
+	return &findings{quiet: c.quiet, table: terminal && !c.quiet, gates: c.gates}
 }

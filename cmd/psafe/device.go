@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -94,9 +92,6 @@ func (d *deviceFlags) blame(err error, file string) error {
 	return fmt.Errorf("--device %s: %w", d.device, err)
 }
 
-// isDevices says that an error is an OpenCL device's, whichever command it has ended.
-func isDevices(err error) bool { _, is := errors.AsType[*gpu.Error](err); return is }
-
 func defaultDevice() string {
 	if d := os.Getenv("PSAFE_DEVICE"); d != "" {
 		return d
@@ -158,16 +153,6 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 		d.list = append(d.list, g)
 	}
 	return d, nil
-}
-
-func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + mend(err) }
-
-// mend is what to do about an error that may come from any file, pipe or process.
-func mend(err error) string {
-	if errors.Is(err, syscall.EMFILE) {
-		return ": raise the limit of open files, as by ulimit -n 1024"
-	}
-	return ""
 }
 
 // parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.

@@ -25,12 +25,6 @@ type findings struct {
 	gates []*gate
 }
 
-// findings begins them; the flags have been parsed.
-func (c *certifyFlags) findings(stderr io.Writer) *findings {
-	_, terminal := isTerminal(stderr)
-	return &findings{quiet: c.quiet, table: terminal && !c.quiet, gates: c.gates}
-}
-
 // add takes in a record.
 func (f *findings) add(r *record.Record) {
 	f.tally.Add(r)

@@ -216,3 +216,15 @@ func isFile(text string) bool {
 	_, err := os.Stat(text)
 	return err == nil
 }
+
+// probability reads a flag that is one.
+func probability(flag, text string) (property.Exact, error) {
+	p, err := property.NewExact(text)
+	if err != nil {
+		return p, fmt.Errorf("--%s %w", flag, err)
+	}
+	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
+		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
+	}
+	return p, nil
+}

@@ -59,10 +59,6 @@ var flagGroups = map[string][]flagGroup{"certify": {
 
 // printHelp prints the help of a command.
 func printHelp(cmd *cobra.Command, w io.Writer) {
-	if !cmd.HasParent() {
-		usage(w)
-		return
-	}
 	fmt.Fprintf(w, "%s\n", cmd.Long)
 	groups := groupsOf(cmd)
 	all, _ := cmd.Flags().GetBool(helpAll)
@@ -156,22 +152,6 @@ func groupsOf(cmd *cobra.Command) []flagGroup {
 		groups = append(groups, flagGroup{"Options, as in --options KEY=VALUE,KEY=VALUE", flagNames(keys), keys, true})
 	}
 	return groups
-}
-
-// flagNames are the flags of a set.
-func flagNames(f *pflag.FlagSet) []string {
-	var names []string
-	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	return names
-}
-
-// usage prints the list of commands.
-func usage(w io.Writer) {
-	fmt.Fprint(w, programAbout+"\nUsage: psafe COMMAND [flags]\n\nCommands:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-11s %s\n", c.Name(), c.Short)
-	}
-	fmt.Fprint(w, "  help        this text; \"psafe help COMMAND\" lists a command's flags\n\nExit status: "+exitText)
 }
 
 // examples are the command lines in the text of a help, which are indented.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/record"
 	"psafe/internal/nearest"
 )
 
@@ -96,22 +94,57 @@ func (o *options) GetSlice() []string           { return nil }
 // optionError is an error that names the flag.
 type optionError struct{ error }
 
-// movedFlags are answers to flags that are now values of others, which the command has to have.
-var movedFlags = map[string]struct{ flag, write string }{
-	"fail-under":  {"fail-unless", `--fail-unless "p_lower>=NUMBER"`},
-	"sd-relative": {"sd", "--sd relative:NUMBER"},
-	"sd-file":     {"sd", "--sd FILE"},
+// notOf tells what a value that cannot be read should be.
+func notOf(kind string) string {
+	switch kind {
+	case "float64":
+		return "no number: give a decimal such as 0.5"
+	case "int":
+		return "no whole number: give one such as 10"
+	case "uint64":
+		return "no whole number from 0: give one such as 10"
+	case "bool":
+		return "neither true nor false: leave the value out for true"
+	case "duration":
+		return "no time: give one with its unit, such as 10s, 5m or 1h"
+	case "intSlice":
+		return "no list of whole numbers: give one such as 0,1"
+	}
+	return "no " + kind
 }
 
-// movedTo is how a flag of before is written now, empty if it never was.
-func movedTo(cmd *cobra.Command, name string) string {
-	name, _ = record.Today(name, "")
-	f := cmd.Flags()
-	if moved, ok := movedFlags[name]; ok && f.Lookup(moved.flag) != nil {
-		return moved.write
+// once is the value of a flag that may be given once.
+type once struct {
+	pflag.Value
+	flag *pflag.Flag
+}
+
+func (o *once) Set(text string) error {
+	if o.flag.Changed {
+		return &givenTwice{o.flag.Name}
 	}
-	if keys := optionsOf(f); keys != nil && keys.Lookup(name) != nil {
-		return "--options " + spelled(keys.Lookup(name), true)
-	}
-	return ""
+	return o.Value.Set(text)
+}
+
+// onlyOnce has every flag refused that comes again, unless its values make a list.
+func onlyOnce(f *pflag.FlagSet) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		if _, list := flag.Value.(pflag.SliceValue); !list {
+			flag.Value = &once{flag.Value, flag}
+		}
+	})
+}
+
+// givenTwice reports that a flag which has one value was given two.
+type givenTwice struct{ name string }
+
+func (e *givenTwice) Error() string {
+	return fmt.Sprintf("--%s is given twice: give it once", e.name)
+}
+
+// flagNames are the flags of a set.
+func flagNames(f *pflag.FlagSet) []string {
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,12 @@ func TestOptions(t *testing.T) {
 
 // TestInOptions: the flags of a job of a campaign, as plan --list prints them, are the same job.
 func TestInOptions(t *testing.T) {
+	ofDevices := []string{"recheck", "memory", "profile"} // which no job has
+	for _, key := range flagNames(optionsOf(certifyCommand().Flags())) {
+		if got := certify.InOptions([]string{"--" + key + "=1"}); !slices.Contains(ofDevices, key) && !slices.Equal(got, []string{"--options", key + "=1"}) {
+			t.Errorf("the option %s of a job is written %q", key, got)
+		}
+	}
 	for _, line := range []string{
 		"--posterior a.npz --inputs x.csv --eps 0.1 --cells 5 --no-upper=true --derived=false --confidence 0.9 --draws 7 --seed 3",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --target decision --costs 0,1;10,0 --action label --depth 2 --method clbp",

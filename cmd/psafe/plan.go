@@ -179,14 +179,6 @@ func planCommand() *cobra.Command {
 	})
 }
 
-// howMany is a number of things.
-func howMany(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
-}
-
 // notes prints each note once, whichever jobs have it; nil if none is wanted.
 func (p *planFlags) notes(stderr io.Writer) func(certify.Note) {
 	if p.quiet {
