@@ -42,7 +42,7 @@ func (c *cell) take(fail, tau float64) {
 
 // maskedUp is (14) for dropout, with the tau that is best.
 func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
-	masked := m.e.Masked()
+	masked := of(m.e).mask()
 	pass, events := masked.On(known), float64(masked.Events())
 	try := func(at float64, coarse bool) float64 {
 		budget := at * events * (1 + 0x1p-50)
@@ -83,7 +83,7 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 // decideMasked bounds the decision on cells by the laws of rows, with the taus of several budgets, the best
 // of which counts.
 func (d *decider) decideMasked(ctx context.Context, cells []*cell) error {
-	masked := d.e.Masked()
+	masked := of(d.e).mask()
 	budgets, events := decisionBudgets, float64(masked.Events())
 	if events == 0 {
 		budgets, events = []float64{0}, 1

@@ -35,7 +35,7 @@ type Field struct {
 	// Type is the type in JSON for people, with ", omitted" where it is left out if it is empty.
 	Type string
 	// Class is what psafe check knows of it. Of a field that is Said it needs the type alone
-	// (host/check/record.go); it refuses records with fields that it does not read.
+	// (host/check/record/record.go); it refuses records with fields that it does not read.
 	Class Class
 	// OfRun says of a field of class Question that it tells of the run, and not what was asked.
 	OfRun bool
