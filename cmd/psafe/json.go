@@ -119,7 +119,7 @@ func inspectFields(p *posterior.Posterior) inspected {
 		}
 		out.Layers = append(out.Layers, layer)
 	}
-	if s := p.Samples(); s != nil {
+	if s := p.Finite(); s != nil {
 		out.Samples = &inspectedSample{s.N(), int(slices.Min(s.Counts)), int(slices.Max(s.Counts)), int(s.Total())}
 	}
 	if out.Random > 0 && p.Independent() {
