@@ -10,12 +10,13 @@ import (
 // attributes hold the attributes of a node, each taken once. What is not taken is refused by end:
 // an attribute that this program does not know may change what the operator means.
 type attributes struct {
+	node *onnx.Node
 	left map[string]*onnx.Attribute
 	err  error
 }
 
 func attributesOf(n *onnx.Node) *attributes {
-	a := &attributes{left: map[string]*onnx.Attribute{}}
+	a := &attributes{node: n, left: map[string]*onnx.Attribute{}}
 	for i := range n.Attributes {
 		at := &n.Attributes[i]
 		if a.left[at.Name] != nil {
