@@ -138,11 +138,10 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 	known := constants(g)
 	s.stored, s.random.Names = map[string][]float64{}, map[string]bool{}
 	sum, err := withFile(path, maxFile, func(file blob) error {
-		tensors, err := openTensors(file)
+		arrays, err := openTensors(file)
 		if err != nil {
 			return err
 		}
-		arrays := tensors.byName
 		numbers := int64(0)
 		for _, name := range sortedNames(arrays) {
 			t, there := known[name]
@@ -158,9 +157,6 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 			return err
 		}
 		for _, name := range sortedNames(arrays) {
-			if err := arrays[name].refused; err != nil {
-				return fmt.Errorf("array %.60q: %w", name, err)
-			}
 			a, err := arrays[name].load()
 			if err != nil {
 				return err
