@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -143,10 +144,10 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 			return err
 		}
 		numbers := int64(0)
-		for _, name := range sortedNames(arrays) {
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
 			t, there := known[name]
 			if !there || !t.Type.IsFloat() {
-				return fmt.Errorf("array %.60q is named like no initialiser of the network, which has %s", name, list(sortedNames(known)))
+				return fmt.Errorf("array %.60q is named like no initialiser of the network, which has %s", name, list(slices.Sorted(maps.Keys(known))))
 			}
 			if !slices.Equal(t.Shape, arrays[name].shape) {
 				return fmt.Errorf("array %.60q has shape %v, the initialiser %v", name, arrays[name].shape, t.Shape)
@@ -156,7 +157,7 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 		if err := afford(numbers, file.size); err != nil {
 			return err
 		}
-		for _, name := range sortedNames(arrays) {
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
 			a, err := arrays[name].load()
 			if err != nil {
 				return err
@@ -167,7 +168,7 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 	})
 	s.given.SHA256 = sum
 	var without []string
-	for _, name := range sortedNames(known) {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if !s.random.Names[name] && known[name].Type.IsFloat() {
 			without = append(without, name)
 		}

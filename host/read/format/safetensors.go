@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -129,11 +130,7 @@ func parseSafetensorsHeader(text []byte) (*safetensorsHeader, error) {
 
 // arrays cuts data into the tensors. They must cover it without overlap or gap.
 func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
-	names := make([]string, 0, len(h.tensors))
-	for name := range h.tensors {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(h.tensors), func(a, b string) int {
 		x, y := h.tensors[a].Offsets, h.tensors[b].Offsets
 		if c := slices.Compare(x, y); c != 0 {
 			return c

@@ -2,7 +2,9 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"psafe/host/read/onnx"
 )
@@ -75,13 +77,8 @@ func (a *attributes) end() error {
 	if a.err != nil {
 		return a.err
 	}
-	first := ""
-	for name := range a.left {
-		if first == "" || name < first {
-			first = name
-		}
-	}
 	if len(a.left) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(a.left)))
 		return fmt.Errorf("psafe does not know its attribute %.40q, which may change what it computes: export the network without it, and with an opset from %d to %d", first, leastOpset, mostOpset)
 	}
 	return nil

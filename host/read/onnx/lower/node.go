@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"psafe/host/model/network"
@@ -73,12 +74,7 @@ var windowed = map[string]bool{"AveragePool": true, "Conv": true, "GlobalAverage
 // Operators lists the operators that are lowered, in alphabetical order, and Opsets the
 // first and the last version of the default operator set.
 func Operators() []string {
-	var list []string
-	for op := range operators {
-		list = append(list, op)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(operators))
 }
 
 // Opsets are the first and the last version of the default operator set that is read.

@@ -167,12 +167,7 @@ func exactly(x float64) *big.Float { return new(big.Float).SetPrec(precision).Se
 
 // note writes the notes.
 func (l *lowering) note() {
-	var ops []string
-	for op := range l.rounded {
-		ops = append(ops, op)
-	}
-	slices.Sort(ops)
-	for _, op := range ops {
+	for _, op := range slices.Sorted(maps.Keys(l.rounded)) {
 		r := l.rounded[op]
 		l.result.Notes = append(l.result.Notes, fmt.Sprintf("the factors of %s (in %d nodes) are rounded, relatively by at most %.1e, and their constants to float64", op, r.nodes, r.worst))
 	}
