@@ -118,7 +118,7 @@ func (p *Pass) gather(k int, x []float64) {
 func (p *Pass) Logits() []float64 { return p.Z[len(p.net)] }
 
 // Back returns the gradient of sum_i c_i y_i with respect to the input of the last
-// Forward. Gradient(k) says what it met on the way.
+// Forward.
 func (p *Pass) Back(c []float64) []float64 { return p.BackBy(c, Activation.DerivativeApprox) }
 
 // BackBy is Back with slope(a, t, z) for the derivative of activation a at t, where its
@@ -178,9 +178,6 @@ func (p *Pass) backThrough(k int, met []bool) {
 		}
 	}
 }
-
-// Gradient is that of the last Back with respect to the pre-activations of layer k.
-func (p *Pass) Gradient(k int) []float64 { return p.delta[k+1] }
 
 // AddParameterGradient adds to weight and bias the gradient of the last Back with respect to
 // the parameters of layer k, which has none where its map has no weights.

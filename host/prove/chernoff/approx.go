@@ -221,10 +221,13 @@ func (s *sketch) plane(mean, variance float64) (slopes, float64) {
 	at := s.tilt(mean, variance)
 	best, least := slopes{}, math.Inf(1)
 	by := slopes{at.byMean, at.byVar}
-	for range 3 {
+	try := func() {
 		if height := s.height(by, mean, variance, at.log); height+by.mean*mean+by.variance*variance < least {
 			best, least = by, height+by.mean*mean+by.variance*variance
 		}
+	}
+	for range 3 {
+		try()
 		var profile [gridMeans]float64
 		for i := range profile {
 			profile[i] = math.Inf(-1)
@@ -233,9 +236,7 @@ func (s *sketch) plane(mean, variance float64) (slopes, float64) {
 			}
 		}
 		by.mean = hullSlope(s.means, profile[:], mean, at.log-by.variance*variance, at.byMean)
-		if height := s.height(by, mean, variance, at.log); height+by.mean*mean+by.variance*variance < least {
-			best, least = by, height+by.mean*mean+by.variance*variance
-		}
+		try()
 		var along [gridVars]float64
 		for j := range along {
 			along[j] = math.Inf(-1)
@@ -245,9 +246,7 @@ func (s *sketch) plane(mean, variance float64) (slopes, float64) {
 		}
 		by.variance = hullSlope(s.vars, along[:], variance, at.log-by.mean*mean, at.byVar)
 	}
-	if height := s.height(by, mean, variance, at.log); height+by.mean*mean+by.variance*variance < least {
-		best = by
-	}
+	try()
 	best = slopes{float64(float32(best.mean)), float64(float32(best.variance))}
 	return best, s.height(best, mean, variance, at.log)
 }

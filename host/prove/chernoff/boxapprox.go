@@ -127,12 +127,7 @@ func (b *region) unitsApprox(row *spread, h float64) (log float64, planes [][]sl
 	}
 	log = math.Inf(1)
 	for round := range rounds {
-		by, sum := make([]slopes, l.out), 0.0
-		for o, s := range sketches {
-			height := 0.0
-			by[o], height = s.plane(mean[o], variance[o])
-			sum += height + by[o].mean*l.bias[o] + by[o].variance*(l.biasLo[o]+l.biasHi[o])/2
-		}
+		by, sum := l.planesApprox(sketches, mean, variance)
 		al, bend := l.belowApprox(by)
 		first, second := make([]float64, l.in), make([]float64, l.in)
 		for i, r := range b.rects[0] {
@@ -147,15 +142,7 @@ func (b *region) unitsApprox(row *spread, h float64) (log float64, planes [][]sl
 		if round == 0 {
 			part = 1
 		}
-		for o, r := range b.rects[1] {
-			m, v := l.bias[o], l.biasHi[o]
-			for j := range first {
-				m += l.mean[j*l.out+o] * first[j]
-				v += l.squareHi[j*l.out+o] * second[j]
-			}
-			mean[o] += part * (min(max(m, r.meanLo), r.meanHi) - mean[o])
-			variance[o] += part * (min(max(v, r.varLo), r.varHi) - variance[o])
-		}
+		l.nearApprox(b.rects[1], part, first, second, mean, variance)
 		if sum < log {
 			log, planes[1] = sum, by
 		}

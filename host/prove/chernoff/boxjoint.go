@@ -144,6 +144,21 @@ func (s *spread) difference(loss, variance *arith.Sum, k int, r, size, sd, noise
 	variance.Add(arith.Up(r*r), arith.Up(l*l))
 }
 
+// meets returns what input k of a layer meets in a row with the coefficients t of its outputs, where noises have the variances
+// s: bounds of the mean and of the variance of sum_i t_i W_ik, the mean of sum_i s_i W_ik^2, and the most of s_i times a
+// variance.
+func (l *layer) meets(k int, t, s []float64) (mean, square, noise arith.Sum, most float64) {
+	for i, c := range t {
+		at := k*l.out + i
+		m := l.mean[at]
+		mean = mean.With(c, m)
+		square = square.With(arith.Up(c*c), l.squareHi[at])
+		noise = noise.With(s[i], arith.SumUp(arith.Up(m*m), l.squareHi[at]))
+		most = max(most, arith.Up(s[i]*l.squareHi[at]))
+	}
+	return mean, square, noise, most
+}
+
 // spreadOfOne is spread for one hidden layer.
 func (b *region) spreadOfOne(s *spread) {
 	var loss, variance arith.Sum
@@ -152,16 +167,7 @@ func (b *region) spreadOfOne(s *spread) {
 		if r == 0 {
 			continue
 		}
-		var mean, square, noise arith.Sum
-		most := 0.0
-		for i, t := range through {
-			at := k*l.out + i
-			m := l.mean[at]
-			mean = mean.With(t, m)
-			square = square.With(arith.Up(t*t), l.squareHi[at])
-			noise = noise.With(s.s[i], arith.SumUp(arith.Up(m*m), l.squareHi[at]))
-			most = max(most, arith.Up(s.s[i]*l.squareHi[at]))
-		}
+		mean, square, noise, most := l.meets(k, through, s.s)
 		s.difference(&loss, &variance, k, r, max(math.Abs(mean.Lo()), math.Abs(mean.Hi())), rootUp(square.Hi()), rootUp(noise.Hi()), rootUp(most))
 	}
 	s.loss, s.variance = loss.Hi(), max(0, variance.Hi())
@@ -177,16 +183,7 @@ func (b *region) spreadOfTwo(s *spread) {
 	var open, kept, keptMost arith.Sum
 	widest := 0.0
 	for i, side := range b.sides {
-		var mean, square, weight arith.Sum
-		most := 0.0
-		for j, t := range through {
-			at := i*second.out + j
-			m := second.mean[at]
-			mean = mean.With(t, m)
-			square = square.With(arith.Up(t*t), second.squareHi[at])
-			weight = weight.With(s.s[j], arith.SumUp(arith.Up(m*m), second.squareHi[at]))
-			most = max(most, arith.Up(s.s[j]*second.squareHi[at]))
-		}
+		mean, square, weight, most := second.meets(i, through, s.s)
 		s.carried[i] = mean.Lo()
 		reach := b.reach[0][i]
 		loss.Add(arith.SumUp(mean.Hi(), -mean.Lo()), reach)
@@ -209,16 +206,10 @@ func (b *region) spreadOfTwo(s *spread) {
 		if r == 0 {
 			continue
 		}
-		var mean, square, ofSecond, ofLast, bend arith.Sum
-		most := 0.0
-		for i, t := range lower {
-			at := k*first.out + i
-			m := first.mean[at]
-			mean = mean.With(t, m)
-			square = square.With(arith.Up(t*t), first.squareHi[at])
-			ofSecond = ofSecond.With(noise[i], arith.SumUp(arith.Up(m*m), first.squareHi[at]))
-			most = max(most, arith.Up(noise[i]*first.squareHi[at]))
-			bend = bend.With(b.sides[i]*b.sides[i]*heavy[i], first.squareHi[at])
+		mean, square, ofSecond, most := first.meets(k, lower, noise)
+		var ofLast, bend arith.Sum
+		for i, side := range b.sides {
+			bend = bend.With(side*side*heavy[i], first.squareHi[k*first.out+i])
 		}
 		for j, v := range s.s {
 			ofLast = ofLast.With(v, b.joint.second[j*len(b.radius)+k])

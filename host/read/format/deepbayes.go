@@ -26,12 +26,13 @@ const (
 
 // readDeepbayes reads a directory.
 func readDeepbayes(dir string, opt Options) (*posterior.Posterior, error) {
+	parse := parseDeepbayes
 	if exists(dir, samplesFolder) && !exists(dir, "var.npy") {
-		return readHMC(dir, opt)
+		parse = func(open opener) (*contents, error) { return readHMC(dir, open) }
 	}
 	digest := sha256.New()
-	n, err := parseDeepbayes(func(name string, limit int64, use func(blob) error) error {
-		sum, err := withFile(filepath.Join(dir, name), limit, use)
+	n, err := parse(func(name string, limit int64, use func(blob) error) error {
+		sum, err := withFile(filepath.Join(dir, filepath.FromSlash(name)), limit, use)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -1,8 +1,6 @@
 package format
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,36 +28,21 @@ func sampleFile(i int) string { return fmt.Sprintf("%s/sample_%d.npy", samplesFo
 // maxSamples bounds the samples of a directory.
 const maxSamples = 1 << 20
 
-// readHMC reads a directory of samples.
-func readHMC(dir string, opt Options) (*posterior.Posterior, error) {
-	digest := sha256.New()
+// readHMC reads a directory of samples, of at most maxFile bytes together.
+func readHMC(dir string, open opener) (*contents, error) {
 	left := int64(maxFile)
-	read := func(name string, limit int64, use func(blob) error) error {
-		sum, err := withFile(filepath.Join(dir, filepath.FromSlash(name)), limit, func(file blob) error {
+	n, err := parseHMC(func(name string, limit int64, use func(blob) error) error {
+		return open(name, limit, func(file blob) error {
 			if left -= file.size; left < 0 {
 				return fmt.Errorf("the files up to this one have more than %d bytes", int64(maxFile))
 			}
 			return use(file)
 		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		fmt.Fprintf(digest, "%s  %s\n", sum, name)
-		return nil
+	})
+	if err == nil {
+		err = noOtherSamples(filepath.Join(dir, samplesFolder), len(n.counts))
 	}
-	n, err := parseHMC(read)
-	if err != nil {
-		return nil, err
-	}
-	if err := noOtherSamples(filepath.Join(dir, samplesFolder), len(n.counts)); err != nil {
-		return nil, err
-	}
-	p, err := n.assemble(opt)
-	if err != nil {
-		return nil, err
-	}
-	p.Source.SHA256 = hex.EncodeToString(digest.Sum(nil))
-	return p, nil
+	return n, err
 }
 
 // noOtherSamples refuses a directory with a sample that has no count: to leave it

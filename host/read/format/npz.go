@@ -26,11 +26,7 @@ func parseNPZ(members []npy.Member, file int64) (*contents, error) {
 				text, err = metaText(r)
 				return err
 			}
-			a, err := lazyMember(member, r)
-			byName[member.Name] = a.lazy
-			if a.refused != nil {
-				err = a.refused
-			}
+			byName[member.Name], err = lazyMember(member, r)
 			return err
 		})
 		if err != nil {
@@ -62,17 +58,15 @@ func metaText(r *npy.Reader) ([]byte, error) {
 var errObjects = errors.New("holds Python objects: a psafe .npz has numbers only")
 
 // lazyMember is the array of a member, of which r has read the header.
-func lazyMember(member *npy.Member, r *npy.Reader) (tensor, error) {
+func lazyMember(member *npy.Member, r *npy.Reader) (lazy, error) {
 	h := r.Header
-	t := tensor{lazy: lazy{shape: h.Shape}, dtype: h.Descr}
+	t := lazy{shape: h.Shape}
 	switch {
 	case h.IsObject():
-		t.refused = errObjects
-		return t, nil
+		return t, errObjects
 	// Were weights bytes, a small zip could grow to eight times what its members unpack to.
 	case !slices.Contains([]string{"<f4", ">f4", "<f8", ">f8"}, h.Descr):
-		t.refused = fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
-		return t, nil
+		return t, fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
 	}
 	t.load = func() (a *npy.Array, err error) {
 		err = member.Open(func(r *npy.Reader) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"psafe/host/model/network"
@@ -196,14 +195,4 @@ func constants(g *onnx.Graph) map[string]*onnx.Tensor {
 		}
 	}
 	return all
-}
-
-// sortedNames are the keys of a map.
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

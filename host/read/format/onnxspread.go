@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -164,16 +165,15 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 	known := constants(g)
 	s.stored, s.random.Names = map[string][]float64{}, map[string]bool{}
 	sum, err := withFile(path, maxFile, func(file blob) error {
-		tensors, err := openTensors(file)
+		arrays, err := openTensors(file)
 		if err != nil {
 			return err
 		}
-		arrays := tensors.byName
 		numbers := int64(0)
-		for _, name := range sortedNames(arrays) {
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
 			t, there := known[name]
 			if !there || !t.Type.IsFloat() {
-				return fmt.Errorf("array %.60q is named like no initialiser of the network, which has %s", name, list(sortedNames(known)))
+				return fmt.Errorf("array %.60q is named like no initialiser of the network, which has %s", name, list(slices.Sorted(maps.Keys(known))))
 			}
 			if !slices.Equal(t.Shape, arrays[name].shape) {
 				return fmt.Errorf("array %.60q has shape %v, the initialiser %v", name, arrays[name].shape, t.Shape)
@@ -183,10 +183,7 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 		if err := afford(numbers, file.size); err != nil {
 			return err
 		}
-		for _, name := range sortedNames(arrays) {
-			if err := arrays[name].refused; err != nil {
-				return fmt.Errorf("array %.60q: %w", name, err)
-			}
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
 			a, err := arrays[name].load()
 			if err != nil {
 				return err
@@ -197,7 +194,7 @@ func (s *spread) readFile(path string, g *onnx.Graph) error {
 	})
 	s.given.SHA256 = sum
 	var without []string
-	for _, name := range sortedNames(known) {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if !s.random.Names[name] && known[name].Type.IsFloat() {
 			without = append(without, name)
 		}

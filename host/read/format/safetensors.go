@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -57,16 +58,9 @@ func parseSafetensors(file blob) (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("safetensors metadata %q: %w", safetensorsKey, err)
 	}
-	found, err := header.arrays(data)
+	byName, err := header.arrays(data)
 	if err != nil {
 		return nil, err
-	}
-	byName := map[string]lazy{}
-	for _, name := range (&tensorFile{byName: found}).names() {
-		if found[name].refused != nil {
-			return nil, found[name].refused
-		}
-		byName[name] = found[name].lazy
 	}
 	return m.contents("safetensors", byName, file.size)
 }
@@ -135,19 +129,15 @@ func parseSafetensorsHeader(text []byte) (*safetensorsHeader, error) {
 }
 
 // arrays cuts data into the tensors. They must cover it without overlap or gap.
-func (h *safetensorsHeader) arrays(data blob) (map[string]tensor, error) {
-	names := make([]string, 0, len(h.tensors))
-	for name := range h.tensors {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
+	names := slices.SortedFunc(maps.Keys(h.tensors), func(a, b string) int {
 		x, y := h.tensors[a].Offsets, h.tensors[b].Offsets
 		if c := slices.Compare(x, y); c != 0 {
 			return c
 		}
 		return strings.Compare(a, b)
 	})
-	byName := map[string]tensor{}
+	byName := map[string]lazy{}
 	end := uint64(0)
 	for _, name := range names {
 		t := h.tensors[name]
@@ -160,10 +150,10 @@ func (h *safetensorsHeader) arrays(data blob) (map[string]tensor, error) {
 		}
 		a, err := t.lazy(blob{data.from(int64(from), int64(to-from)), int64(to - from)})
 		if err != nil {
-			err = fmt.Errorf("tensor %.60q: %w", name, err)
+			return nil, fmt.Errorf("tensor %.60q: %w", name, err)
 		}
 		a.shape = t.Shape
-		byName[name], end = tensor{lazy: a, dtype: t.DType, refused: err}, to
+		byName[name], end = a, to
 	}
 	if end != uint64(data.size) {
 		return nil, fmt.Errorf("%d bytes of data belong to no tensor", uint64(data.size)-end)

@@ -46,9 +46,7 @@ func next(b []byte) (f field, n int, err error) {
 	case protowire.VarintType:
 		f.bits, n = protowire.ConsumeVarint(body)
 	case protowire.Fixed32Type:
-		var v uint32
-		v, n = protowire.ConsumeFixed32(body)
-		f.bits = uint64(v)
+		f.bits, n = fixed32(body)
 	case protowire.Fixed64Type:
 		f.bits, n = protowire.ConsumeFixed64(body)
 	case protowire.BytesType:
@@ -86,61 +84,42 @@ func (f *field) int(to *int64) error {
 	return f.is(protowire.VarintType)
 }
 
-// ints appends one whole number, or the many of a packed field.
+// fixed32 is protowire.ConsumeFixed32 with the bits of others.
+func fixed32(b []byte) (uint64, int) {
+	v, n := protowire.ConsumeFixed32(b)
+	return uint64(v), n
+}
+
+// numbers appends what of makes of the bits of a field of wire type typ, or of the many of a packed
+// one, of which next takes the first off.
+func numbers[T any](f *field, to []T, typ protowire.Type, next func([]byte) (uint64, int), of func(bits uint64) T) ([]T, error) {
+	if f.typ == typ {
+		return append(to, of(f.bits)), nil
+	}
+	raw, err := f.bytes()
+	for err == nil && len(raw) > 0 {
+		bits, n := next(raw)
+		if n < 0 {
+			return to, errCut
+		}
+		to, raw = append(to, of(bits)), raw[n:]
+	}
+	return to, err
+}
+
+// ints appends one whole number, or many.
 func (f *field) ints(to []int64) ([]int64, error) {
-	if f.typ == protowire.VarintType {
-		return append(to, int64(f.bits)), nil
-	}
-	raw, err := f.bytes()
-	if err != nil {
-		return to, err
-	}
-	for len(raw) > 0 {
-		v, n := protowire.ConsumeVarint(raw)
-		if n < 0 {
-			return to, errCut
-		}
-		to, raw = append(to, int64(v)), raw[n:]
-	}
-	return to, nil
+	return numbers(f, to, protowire.VarintType, protowire.ConsumeVarint, func(bits uint64) int64 { return int64(bits) })
 }
 
-// floats appends one float32, or the many of a packed field.
+// floats appends one float32, or many.
 func (f *field) floats(to []float64) ([]float64, error) {
-	if f.typ == protowire.Fixed32Type {
-		return append(to, float64(math.Float32frombits(uint32(f.bits)))), nil
-	}
-	raw, err := f.bytes()
-	if err != nil {
-		return to, err
-	}
-	for len(raw) > 0 {
-		v, n := protowire.ConsumeFixed32(raw)
-		if n < 0 {
-			return to, errCut
-		}
-		to, raw = append(to, float64(math.Float32frombits(v))), raw[n:]
-	}
-	return to, nil
+	return numbers(f, to, protowire.Fixed32Type, fixed32, func(bits uint64) float64 { return float64(math.Float32frombits(uint32(bits))) })
 }
 
-// doubles appends one float64, or the many of a packed field.
+// doubles appends one float64, or many.
 func (f *field) doubles(to []float64) ([]float64, error) {
-	if f.typ == protowire.Fixed64Type {
-		return append(to, math.Float64frombits(f.bits)), nil
-	}
-	raw, err := f.bytes()
-	if err != nil {
-		return to, err
-	}
-	for len(raw) > 0 {
-		v, n := protowire.ConsumeFixed64(raw)
-		if n < 0 {
-			return to, errCut
-		}
-		to, raw = append(to, math.Float64frombits(v)), raw[n:]
-	}
-	return to, nil
+	return numbers(f, to, protowire.Fixed64Type, protowire.ConsumeFixed64, math.Float64frombits)
 }
 
 // modelFields are the fields of a model that have a length; ir_version (1) and

@@ -2,7 +2,9 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"psafe/host/read/onnx"
 )
@@ -10,12 +12,13 @@ import (
 // attributes hold the attributes of a node, each taken once. What is not taken is refused by end:
 // an attribute that this program does not know may change what the operator means.
 type attributes struct {
+	node *onnx.Node
 	left map[string]*onnx.Attribute
 	err  error
 }
 
 func attributesOf(n *onnx.Node) *attributes {
-	a := &attributes{left: map[string]*onnx.Attribute{}}
+	a := &attributes{node: n, left: map[string]*onnx.Attribute{}}
 	for i := range n.Attributes {
 		at := &n.Attributes[i]
 		if a.left[at.Name] != nil {
@@ -74,13 +77,8 @@ func (a *attributes) end() error {
 	if a.err != nil {
 		return a.err
 	}
-	first := ""
-	for name := range a.left {
-		if first == "" || name < first {
-			first = name
-		}
-	}
 	if len(a.left) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(a.left)))
 		return fmt.Errorf("psafe does not know its attribute %.40q, which may change what it computes: export the network without it, and with an opset from %d to %d", first, leastOpset, mostOpset)
 	}
 	return nil

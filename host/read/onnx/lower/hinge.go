@@ -56,10 +56,7 @@ func (l *lowering) atMost(v, c *value) (*value, error) {
 // bounded is Max or Min of a tensor and of constants.
 func bounded(by func(l *lowering, v, c *value) (*value, error)) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
-		if err := attributesOf(n).end(); err != nil {
-			return err
-		}
-		in, err := l.operands(n, 1, len(n.Inputs))
+		in, err := l.operandsOf(attributesOf(n), 1, len(n.Inputs))
 		if err != nil {
 			return err
 		}
@@ -95,10 +92,7 @@ func (l *lowering) clip(n *onnx.Node) error {
 			ends[i] = scalar(a.Float)
 		}
 	}
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 3)
+	in, err := l.operandsOf(at, 1, 3)
 	if err != nil {
 		return err
 	}
@@ -146,10 +140,7 @@ func (l *lowering) clip(n *onnx.Node) error {
 
 // pReLU is t where t is above 0 and else slope t. One slope from 0 to 1 is a leaky relu.
 func (l *lowering) pReLU(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(attributesOf(n), 2, 2)
 	if err != nil {
 		return err
 	}

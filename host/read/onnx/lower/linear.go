@@ -74,10 +74,7 @@ func (l *lowering) spread(v *value, shape []int, from func(int) int) (*value, er
 // add is a + sign b.
 func add(sign float64) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
-		if err := attributesOf(n).end(); err != nil {
-			return err
-		}
-		in, err := l.operands(n, 2, 2)
+		in, err := l.operandsOf(attributesOf(n), 2, 2)
 		if err != nil {
 			return err
 		}
@@ -111,10 +108,7 @@ func (l *lowering) sum(a, b *value, sign float64) (*value, error) {
 
 // mul is a times a constant.
 func (l *lowering) mul(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(attributesOf(n), 2, 2)
 	if err != nil {
 		return err
 	}
@@ -157,10 +151,7 @@ func (l *lowering) gemm(n *onnx.Node) error {
 	at := attributesOf(n)
 	alpha, beta := at.float("alpha", 1), at.float("beta", 1)
 	transA, transB := at.int("transA", 0), at.int("transB", 0)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 3)
+	in, err := l.operandsOf(at, 2, 3)
 	if err != nil {
 		return err
 	}
@@ -197,10 +188,7 @@ func (l *lowering) gemm(n *onnx.Node) error {
 }
 
 func (l *lowering) matMul(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(attributesOf(n), 2, 2)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,7 @@ func (l *lowering) dropout(n *onnx.Node) error {
 	at := attributesOf(n)
 	at.float("ratio", 0)
 	at.int("seed", 0)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 3)
+	in, err := l.operandsOf(at, 1, 3)
 	if err != nil {
 		return err
 	}
@@ -204,10 +201,7 @@ func (l *lowering) split(n *onnx.Node) error {
 func (l *lowering) gather(n *onnx.Node) error {
 	at := attributesOf(n)
 	given := at.int("axis", 0)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(at, 2, 2)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"psafe/host/model/network"
@@ -73,12 +74,7 @@ var windowed = map[string]bool{"AveragePool": true, "Conv": true, "GlobalAverage
 // Operators lists the operators that are lowered, in alphabetical order, and Opsets the
 // first and the last version of the default operator set.
 func Operators() []string {
-	var list []string
-	for op := range operators {
-		list = append(list, op)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(operators))
 }
 
 // Opsets are the first and the last version of the default operator set that is read.
@@ -159,6 +155,22 @@ func (l *lowering) tensors(n *onnx.Node, least, most int) ([]*value, error) {
 	return list, nil
 }
 
+// operandsOf is operands of a node that has no other attributes than those that were taken.
+func (l *lowering) operandsOf(a *attributes, least, most int) ([]*value, error) {
+	if err := a.end(); err != nil {
+		return nil, err
+	}
+	return l.operands(a.node, least, most)
+}
+
+// tensorsOf is tensors, as operandsOf is operands.
+func (l *lowering) tensorsOf(a *attributes, least, most int) ([]*value, error) {
+	if err := a.end(); err != nil {
+		return nil, err
+	}
+	return l.tensors(a.node, least, most)
+}
+
 // takesInts says where a tensor of whole numbers may stand.
 func takesInts(op string, i int) bool {
 	switch op {
@@ -235,20 +247,17 @@ var errFold = errors.New("it takes a constant: fold it before the export")
 // activation ends a layer.
 func activation(a network.Activation) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
-		if err := attributesOf(n).end(); err != nil {
-			return err
-		}
-		return l.activate(n, a)
+		return l.activate(attributesOf(n), a)
 	}
 }
 
-func (l *lowering) activate(n *onnx.Node, a network.Activation) error {
-	in, err := l.operands(n, 1, 1)
+func (l *lowering) activate(of *attributes, a network.Activation) error {
+	in, err := l.operandsOf(of, 1, 1)
 	if err != nil {
 		return err
 	}
 	out, err := l.through(in[0], a)
-	return l.give(n, out, err)
+	return l.give(of.node, out, err)
 }
 
 // through is an activation of v.
@@ -275,9 +284,6 @@ func (l *lowering) through(v *value, a network.Activation) (*value, error) {
 func (l *lowering) elu(n *onnx.Node) error {
 	a := attributesOf(n)
 	alpha := a.float("alpha", 1)
-	if err := a.end(); err != nil {
-		return err
-	}
 	elu := network.Activation{Kind: network.ELU, Slope: alpha}
 	if alpha == 0 {
 		elu = network.Activation{Kind: network.ReLU}
@@ -285,18 +291,15 @@ func (l *lowering) elu(n *onnx.Node) error {
 	if err := elu.Check(); err != nil {
 		return fmt.Errorf("alpha is %v: %w", alpha, err)
 	}
-	return l.activate(n, elu)
+	return l.activate(a, elu)
 }
 
 func (l *lowering) leakyReLU(n *onnx.Node) error {
 	a := attributesOf(n)
 	alpha := a.float("alpha", float64(float32(0.01)))
-	if err := a.end(); err != nil {
-		return err
-	}
 	slope := leaky(alpha)
 	if err := slope.Check(); err != nil {
 		return fmt.Errorf("alpha is %v: %w", alpha, err)
 	}
-	return l.activate(n, slope)
+	return l.activate(a, slope)
 }

@@ -13,15 +13,12 @@ import (
 func (l *lowering) padded(n *onnx.Node) error {
 	at := attributesOf(n)
 	mode, pads, fill := at.text("mode", "constant"), at.ints("pads"), at.float("value", 0)
-	if err := at.end(); err != nil {
+	in, err := l.operandsOf(at, 1, 3)
+	if err != nil {
 		return err
 	}
 	if mode != "constant" {
 		return fmt.Errorf("mode %.20q: only padding with a constant is lowered", mode)
-	}
-	in, err := l.operands(n, 1, 3)
-	if err != nil {
-		return err
 	}
 	v, around := in[0], &value{base: -1, c: []float64{fill}}
 	if in[1] != nil {

@@ -54,10 +54,7 @@ func (l *lowering) tile(n *onnx.Node) error {
 
 // withShape takes the two inputs of a node, of which the second lists numbers from 1 on.
 func (l *lowering) withShape(n *onnx.Node) (*value, []int, error) {
-	if err := attributesOf(n).end(); err != nil {
-		return nil, nil, err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(attributesOf(n), 2, 2)
 	if err != nil {
 		return nil, nil, err
 	}

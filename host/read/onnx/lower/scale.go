@@ -167,12 +167,7 @@ func exactly(x float64) *big.Float { return new(big.Float).SetPrec(precision).Se
 
 // note writes the notes.
 func (l *lowering) note() {
-	var ops []string
-	for op := range l.rounded {
-		ops = append(ops, op)
-	}
-	slices.Sort(ops)
-	for _, op := range ops {
+	for _, op := range slices.Sorted(maps.Keys(l.rounded)) {
 		r := l.rounded[op]
 		l.result.Notes = append(l.result.Notes, fmt.Sprintf("the factors of %s (in %d nodes) are rounded, relatively by at most %.1e, and their constants to float64", op, r.nodes, r.worst))
 	}
@@ -227,15 +222,12 @@ func (l *lowering) batchNormalization(n *onnx.Node) error {
 	epsilon := a.float("epsilon", float64(float32(1e-5)))
 	a.float("momentum", 0) // says how the mean was made
 	training, spatial := a.int("training_mode", 0), a.int("spatial", 1)
-	if err := a.end(); err != nil {
+	in, err := l.operandsOf(a, 5, 5)
+	if err != nil {
 		return err
 	}
 	if training != 0 || spatial != 1 {
 		return fmt.Errorf("training_mode %d, spatial %d: only inference by channels is lowered; export the network in evaluation mode", training, spatial)
-	}
-	in, err := l.operands(n, 5, 5)
-	if err != nil {
-		return err
 	}
 	x := in[0]
 	if len(x.shape) < 2 {

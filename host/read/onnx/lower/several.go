@@ -13,10 +13,7 @@ import (
 
 // neg is -t.
 func (l *lowering) neg(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(attributesOf(n), 1, 1)
 	if err != nil {
 		return err
 	}
@@ -32,10 +29,7 @@ func (l *lowering) neg(n *onnx.Node) error {
 
 // sumOf adds any number of tensors.
 func (l *lowering) sumOf(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, max(1, len(n.Inputs)))
+	in, err := l.operandsOf(attributesOf(n), 1, max(1, len(n.Inputs)))
 	if err != nil {
 		return err
 	}
@@ -63,10 +57,7 @@ func constLast(v *value) int {
 // mean is the mean of any number of tensors: of two, four, ... their sum times a power of two, and
 // else that along an axis on which they lie behind each other.
 func (l *lowering) mean(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, max(1, len(n.Inputs)))
+	in, err := l.operandsOf(attributesOf(n), 1, max(1, len(n.Inputs)))
 	if err != nil {
 		return err
 	}
@@ -112,10 +103,7 @@ func (l *lowering) mean(n *onnx.Node) error {
 
 // sqrt is the root of constants, rounded to the nearest float64.
 func (l *lowering) sqrt(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(attributesOf(n), 1, 1)
 	if err != nil {
 		return err
 	}

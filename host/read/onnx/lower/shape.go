@@ -11,10 +11,7 @@ import (
 // Operators that move elements and compute nothing.
 
 func (l *lowering) same(n *onnx.Node) error {
-	if err := attributesOf(n).end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(attributesOf(n), 1, 1)
 	if err != nil {
 		return err
 	}
@@ -51,10 +48,7 @@ func (l *lowering) constantNode(n *onnx.Node) error {
 func (l *lowering) flatten(n *onnx.Node) error {
 	at := attributesOf(n)
 	given := at.int("axis", 1)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(at, 1, 1)
 	if err != nil {
 		return err
 	}
@@ -69,10 +63,7 @@ func (l *lowering) flatten(n *onnx.Node) error {
 func (l *lowering) reshape(n *onnx.Node) error {
 	at := attributesOf(n)
 	allowZero := at.int("allowzero", 0)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 2, 2)
+	in, err := l.operandsOf(at, 2, 2)
 	if err != nil {
 		return err
 	}
@@ -108,10 +99,7 @@ func (l *lowering) reshape(n *onnx.Node) error {
 func (l *lowering) transpose(n *onnx.Node) error {
 	at := attributesOf(n)
 	perm := at.ints("perm")
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(at, 1, 1)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -200,12 +201,7 @@ func (l *lowering) flush(operands ...*value) error {
 	for _, v := range operands {
 		add(v)
 	}
-	var names []string
-	for name := range l.env {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		add(l.env[name])
 	}
 	all := &value{base: l.top}

@@ -89,10 +89,7 @@ func (l *lowering) meet(a, b *value) (*pairs, []int64, error) {
 // wholes is an operator on two numbers, which says whether it is defined.
 func wholes(f func(a, b int64) (int64, bool)) func(*lowering, *onnx.Node) (*value, error) {
 	return func(l *lowering, n *onnx.Node) (*value, error) {
-		if err := attributesOf(n).end(); err != nil {
-			return nil, err
-		}
-		in, err := l.tensors(n, 2, 2)
+		in, err := l.tensorsOf(attributesOf(n), 2, 2)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +125,7 @@ func inReach(list ...int64) error {
 }
 
 func negatedWhole(l *lowering, n *onnx.Node) (*value, error) {
-	if err := attributesOf(n).end(); err != nil {
-		return nil, err
-	}
-	in, err := l.tensors(n, 1, 1)
+	in, err := l.tensorsOf(attributesOf(n), 1, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -146,10 +140,7 @@ func negatedWhole(l *lowering, n *onnx.Node) (*value, error) {
 }
 
 func equalWhole(l *lowering, n *onnx.Node) (*value, error) {
-	if err := attributesOf(n).end(); err != nil {
-		return nil, err
-	}
-	in, err := l.tensors(n, 2, 2)
+	in, err := l.tensorsOf(attributesOf(n), 2, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +160,7 @@ func equalWhole(l *lowering, n *onnx.Node) (*value, error) {
 
 // whereWhole takes from its second input where the first is true, and else from the third.
 func (l *lowering) whereWhole(n *onnx.Node) (*value, error) {
-	if err := attributesOf(n).end(); err != nil {
-		return nil, err
-	}
-	in, err := l.tensors(n, 3, 3)
+	in, err := l.tensorsOf(attributesOf(n), 3, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -198,10 +186,7 @@ func (l *lowering) whereWhole(n *onnx.Node) (*value, error) {
 func (l *lowering) concatWhole(n *onnx.Node) (*value, error) {
 	at := attributesOf(n)
 	given := at.int("axis", 1)
-	if err := at.end(); err != nil {
-		return nil, err
-	}
-	in, err := l.tensors(n, 1, len(n.Inputs))
+	in, err := l.tensorsOf(at, 1, len(n.Inputs))
 	if err != nil {
 		return nil, err
 	}
@@ -318,10 +303,7 @@ func (l *lowering) castWhole(n *onnx.Node) (*value, error) {
 func (l *lowering) shapeOf(n *onnx.Node) error {
 	at := attributesOf(n)
 	start, end := at.int("start", 0), at.int("end", math.MaxInt64)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.operands(n, 1, 1)
+	in, err := l.operandsOf(at, 1, 1)
 	if err != nil {
 		return err
 	}
@@ -345,10 +327,7 @@ func (l *lowering) shapeOf(n *onnx.Node) error {
 func (l *lowering) filled(n *onnx.Node) error {
 	at := attributesOf(n)
 	fill := at.take("value", onnx.AttrTensor)
-	if err := at.end(); err != nil {
-		return err
-	}
-	in, err := l.tensors(n, 1, 1)
+	in, err := l.tensorsOf(at, 1, 1)
 	if err != nil {
 		return err
 	}
