@@ -39,8 +39,8 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 	return sums.SafeUp(ctx, q.post, &q.task.S, at, q.claimedUpper)
 }
 
-// byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the
-// alternative that fails least if it has none.
+// byGrids proves a lower bound by the events of grids: of the mixtures of the proof, of the rows that
+// it names, or of the only alternative.
 func byGrids(ctx context.Context, q *question) (law.Chance, error) {
 	n, err := sums.New(q.post)
 	if err != nil {
@@ -61,15 +61,19 @@ func byGrids(ctx context.Context, q *question) (law.Chance, error) {
 	if points != q.Cells {
 		return law.Chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
 	}
-	plans := n.PlansAt(q.task.T[0], &q.task.S)
-	if q.Proof.Mixtures != nil {
-		plans = plans[len(plans)-1:]
+	safe := q.task.S
+	if q.Proof.Mixtures != nil { // the last alternative
+		safe.Any = safe.Any[len(safe.Any)-1:]
+	}
+	rows, err := sums.Chosen(&safe, q.Proof.Rows)
+	if err != nil {
+		return law.Chance{}, err
 	}
 	if q.Proof.Large != nil {
-		if err := sums.LargeFits(q.Proof.Large, len(grids), len(plans[0]), q.post.Inputs()); err != nil {
+		if err := sums.LargeFits(q.Proof.Large, len(grids), len(rows), q.post.Inputs()); err != nil {
 			return law.Chance{}, err
 		}
 	}
-	fail, err := n.GridsFailUp(ctx, grids, plans, q.Proof.Large, q.enough)
+	fail, err := n.GridsFailUp(ctx, grids, rows, q.Proof.Large, q.enough)
 	return law.Complement(fail), err
 }

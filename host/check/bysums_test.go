@@ -50,9 +50,13 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 	if err != nil {
 		return 1, err
 	}
-	plans := n.PlansAt(task.T[0], &task.S)
+	safe := task.S
 	if r.Proof.Mixtures != nil {
-		plans = plans[len(plans)-1:]
+		safe.Any = safe.Any[len(safe.Any)-1:]
+	}
+	chosen, err := sums.Chosen(&safe, r.Proof.Rows)
+	if err != nil {
+		return 1, err
 	}
 	var large [][]*sums.Large
 	for _, list := range r.Proof.Large {
@@ -66,7 +70,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 		}
 		large = append(large, rows)
 	}
-	return n.GridsFailUp(t.Context(), grids, plans, large, anyFail)
+	return n.GridsFailUp(t.Context(), grids, chosen, large, anyFail)
 }
 
 // proveSums certifies the tasks by sums of neurons and proves all claims again.

@@ -79,7 +79,7 @@ func gridSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 		fail := slack.GridUp(g.FailUp, g.Points, e.Normal.Layers[0].Outputs())
 		if fail < 1-neuronsum.LeastTold {
 			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
-			r.Proof = claim.Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
+			r.Proof = claim.Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta, Rows: g.Rows}
 		}
 		return err
 	})

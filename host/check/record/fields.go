@@ -94,6 +94,7 @@ func (r *Record) consistentProof() error {
 		{"grids", p.Grids != nil, lower && sums},
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
+		{"rows", p.Rows != nil, lower && p.Grids != nil && p.Mixtures == nil},
 		{"chains", p.Chains != nil, false}, // this program does not know them
 		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases" || r.Method == "chernoff")},
 		{"lines", p.Lines != nil, lower && r.Method == "clbp" && r.Predictive != ""},

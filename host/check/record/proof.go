@@ -96,6 +96,7 @@ type proof struct {
 	Grids    [][][]float64   `json:"grids,omitempty"`
 	Centres  [][][]float64   `json:"centres,omitempty"`
 	Large    [][]*sums.Large `json:"large,omitempty"`
+	Rows     []int           `json:"rows,omitempty"`
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
 	Lines    [][]int         `json:"lines,omitempty"`

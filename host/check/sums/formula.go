@@ -1,6 +1,7 @@
 package sums
 
 import (
+	"fmt"
 	"slices"
 
 	"psafe/host/read/property"
@@ -18,6 +19,29 @@ func Refuted(s *property.Safe, cost []float64) (rows []int, ok bool) {
 	dual := s.Dual()
 	rows, ok = dual.Implicant(cost)
 	return rows, ok && !follows(s, rows, false)
+}
+
+// Chosen are the rows of these numbers, of which all are to hold, in the place of S: those that a proof
+// names or, where it names none (nil), those of the only alternative. An error where S does not follow
+// from them.
+func Chosen(s *property.Safe, numbers []int) ([]property.Row, error) {
+	if numbers == nil {
+		if len(s.Any) != 1 || slices.ContainsFunc(s.Any[0], func(r int) bool { return r < 0 }) {
+			return nil, fmt.Errorf("proof: rows: there are none, and the property has alternatives")
+		}
+		numbers = slices.Compact(slices.Sorted(slices.Values(s.Any[0])))
+	}
+	var rows []property.Row
+	for k, r := range numbers {
+		if r < 0 || r >= len(s.Rows) || k > 0 && r <= numbers[k-1] {
+			return nil, fmt.Errorf("proof: rows: number %d is %d, the property has %d rows, which ascend", k, r, len(s.Rows))
+		}
+		rows = append(rows, s.Rows[r])
+	}
+	if !follows(s, numbers, true) {
+		return nil, fmt.Errorf("proof: rows: the property does not follow from %d", numbers)
+	}
+	return rows, nil
 }
 
 // follows reports whether S holds where these rows do and no others or, unless hold, all others and

@@ -2,6 +2,7 @@ package sums
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/read/property"
@@ -77,5 +78,34 @@ func TestImplied(t *testing.T) {
 	}
 	if implied < 1500 || refuted < 1000 || follow < 1000 || follow > 3000 {
 		t.Errorf("%d implied, %d refuted, %d followed", implied, refuted, follow)
+	}
+}
+
+// TestChosen: rows that a proof names are taken where S follows from them, and no others.
+func TestChosen(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 2))
+	taken := 0
+	for range 2000 {
+		s := randomSafe(r)
+		some := r.Perm(len(s.Rows))[:1+r.IntN(len(s.Rows))]
+		slices.Sort(some)
+		rows, err := Chosen(s, some)
+		if err == nil != follows(s, some, true) || err == nil && len(rows) != len(some) {
+			t.Fatalf("%v by %v: %d rows, %v", s, some, len(rows), err)
+		}
+		if err == nil {
+			taken++
+		}
+		if _, err := Chosen(s, nil); err == nil && (len(s.Any) != 1 || !follows(s, s.Any[0], true)) {
+			t.Fatalf("%v goes without saying", s)
+		}
+		for _, wrong := range [][]int{{len(s.Rows)}, {-1}, append(some, some[0])} {
+			if _, err := Chosen(s, wrong); err == nil {
+				t.Fatalf("%v by %v is taken", s, wrong)
+			}
+		}
+	}
+	if taken < 300 || taken > 1700 {
+		t.Errorf("%d of 2000 are taken", taken)
 	}
 }

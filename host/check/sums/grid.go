@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 
 	"psafe/host/arith"
@@ -162,120 +161,63 @@ func Grids(boxes []property.Box, grids, centres [][][]float64) ([][]GridPoint, e
 	return all, nil
 }
 
-// GridsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T), S being
-// an OR of plans, which are ANDs of rows: for each box of T the least that a plan fails with, the
-// sum over its rows and the points of the box's grid. Where a part of the sum is not enough any
-// more, it is all there is to know. large is nil or has for each box what is split off of each row
-// of the only plan.
-func (n *Network) GridsFailUp(ctx context.Context, grids [][]GridPoint, plans [][]property.Row, large [][]*Large, enough func(fail float64) bool) (float64, error) {
+// GridsFailUp is an upper bound, at most 1, of the probability that one of the rows is not positive
+// somewhere in T: for each box of T the sum over the rows and the points of the box's grid. Where a
+// part of the sum is not enough any more, it is all there is to know. large is nil or has for each
+// box what is split off of each row.
+func (n *Network) GridsFailUp(ctx context.Context, grids [][]GridPoint, rows []property.Row, large [][]*Large, enough func(fail float64) bool) (float64, error) {
 	total := 0.
-	// The plan that is likely to fail least comes first; the others only if that is not enough.
-	for _, tried := range []int{1, len(plans)} {
-		total = 0
-		for b, points := range grids {
-			first := n.likeliestApprox(points, plans)
-			so := total
-			var off []*Large
-			if large != nil {
-				off = large[b]
-			}
-			least, err := n.planFailUp(ctx, points, first[:tried], off, func(fail float64) bool { return enough(min(1, arith.SumUp(so, fail))) })
-			if err != nil {
-				return 1, err
-			}
-			if total = arith.SumUp(total, least); !enough(min(1, total)) {
-				break
+	for b, points := range grids {
+		var off []*Large
+		if large != nil {
+			off = large[b]
+		}
+		for r, l := range off {
+			if l != nil {
+				total = arith.SumUp(total, n.largeUp(l, &rows[r]))
 			}
 		}
-		if enough(min(1, total)) || tried == len(plans) {
-			break
+		// Points are looked at side by side, as many as there are processors.
+		for len(points) > 0 && total < 1 && enough(total) {
+			some := points[:min(len(points), runtime.GOMAXPROCS(0))]
+			points = points[len(some):]
+			fails := make([]float64, len(some))
+			var wait sync.WaitGroup
+			for k := range some {
+				fault.Go(&wait, func() { fails[k] = n.pointFailUp(ctx, &some[k], rows, off) })
+			}
+			wait.Wait()
+			if err := ctx.Err(); err != nil {
+				return 1, err
+			}
+			for _, fail := range fails {
+				total = arith.SumUp(total, fail)
+			}
 		}
 	}
 	return min(1, total), nil
 }
 
-// planFailUp is an upper bound, at most 1, of the probability that each plan fails somewhere in
-// the box of a grid. Points are looked at side by side, as many as there are processors. What is
-// split off is nil or has an entry, or nil, for each row of the only plan.
-func (n *Network) planFailUp(ctx context.Context, points []GridPoint, plans [][]property.Row, off []*Large, enough func(fail float64) bool) (float64, error) {
-	totals := make([]float64, len(plans))
-	for r, l := range off {
-		if l != nil {
-			totals[0] = arith.SumUp(totals[0], n.largeUp(l, &plans[0][r]))
-		}
-	}
-	least := slices.Min(totals)
-	for len(points) > 0 && least < 1 && enough(least) {
-		some := points[:min(len(points), runtime.GOMAXPROCS(0))]
-		points = points[len(some):]
-		fails := make([][]float64, len(some))
-		var wait sync.WaitGroup
-		for k := range some {
-			fault.Go(&wait, func() { fails[k] = n.pointFailUp(ctx, &some[k], plans, off) })
-		}
-		wait.Wait()
-		if err := ctx.Err(); err != nil {
-			return 1, err
-		}
-		for p := range plans {
-			for k := range fails {
-				totals[p] = arith.SumUp(totals[p], fails[k][p])
-			}
-		}
-		least = min(1, slices.Min(totals))
-	}
-	return least, nil
-}
-
-// pointFailUp bounds, for each plan, the sum over its rows of Prob(sum_i X_i + a_0 <= 0) at a point,
-// of draws that are not split off.
-func (n *Network) pointFailUp(ctx context.Context, g *GridPoint, plans [][]property.Row, off []*Large) []float64 {
+// pointFailUp bounds the sum over the rows of Prob(sum_i X_i + a_0 <= 0) at a point, of draws that
+// are not split off.
+func (n *Network) pointFailUp(ctx context.Context, g *GridPoint, rows []property.Row, off []*Large) (fail float64) {
 	neurons := make([]standIn, n.hidden.Outputs())
 	for i := range neurons {
 		if ctx.Err() != nil {
-			break // nothing is proved by what follows
+			return 1
 		}
 		neurons[i] = n.atPoint(g, i)
 	}
-	fails := make([]float64, len(plans))
-	for p, rows := range plans {
-		for r, row := range rows {
-			left := neurons
-			if off != nil && off[r] != nil {
-				left = n.without(off[r], g, neurons)
-			}
-			if ctx.Err() == nil && fails[p] < 1 {
-				fails[p] = arith.SumUp(fails[p], n.fineNotPositiveUp(left, row))
-			}
+	for r, row := range rows {
+		left := neurons
+		if off != nil && off[r] != nil {
+			left = n.without(off[r], g, neurons)
+		}
+		if ctx.Err() == nil && fail < 1 {
+			fail = arith.SumUp(fail, n.fineNotPositiveUp(left, row))
 		}
 	}
-	return fails
-}
-
-// likeliestApprox are the plans in the order of about what they fail with on a grid, the least
-// first.
-func (n *Network) likeliestApprox(points []GridPoint, plans [][]property.Row) [][]property.Row {
-	if len(plans) == 1 {
-		return plans
-	}
-	order, fail := make([]int, len(plans)), make([]float64, len(plans))
-	for p := range plans {
-		order[p] = p
-	}
-	for _, g := range points {
-		about := n.momentsApprox(property.Box{Lo: g.at, Hi: g.at})
-		for p, rows := range plans {
-			for r := range rows {
-				fail[p] += about.notPositiveApprox(&rows[r])
-			}
-		}
-	}
-	sort.SliceStable(order, func(a, b int) bool { return fail[order[a]] < fail[order[b]] })
-	var sorted [][]property.Row
-	for _, p := range order {
-		sorted = append(sorted, plans[p])
-	}
-	return sorted
+	return fail
 }
 
 // Plans are lists of rows from each of which S follows: its alternatives, and of those with gates
@@ -299,11 +241,6 @@ func (m *outputMoments) Plans(s *property.Safe) (plans [][]property.Row) {
 		plans = append(plans, rows)
 	}
 	return plans
-}
-
-// PlansAt returns the plans by the moments at the middle of a box.
-func (n *Network) PlansAt(box property.Box, s *property.Safe) [][]property.Row {
-	return n.momentsApprox(box).Plans(s)
 }
 
 // costs are about the probabilities that rows are not positive.

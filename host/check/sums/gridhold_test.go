@@ -41,7 +41,7 @@ func TestGridHolds(t *testing.T) {
 	}
 }
 
-// gridFail is the bound of a grid by the alternatives of S.
+// gridFail is the bound of a grid by rows from which S follows.
 func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grids [][][]float64) float64 {
 	t.Helper()
 	n, err := New(post)
@@ -52,11 +52,26 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail, err := n.GridsFailUp(t.Context(), points, n.PlansAt(task.T[0], &task.S), nil, anyFail)
+	fail, err := n.GridsFailUp(t.Context(), points, likely(t, n, task), nil, anyFail)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fail
+}
+
+// likely are rows from which S follows, with few failures in the middle of T.
+func likely(t *testing.T, n *Network, task *property.Task) []property.Row {
+	t.Helper()
+	numbers, ok := Implied(&task.S, n.momentsApprox(task.T[0]).costs(task.S.Rows))
+	if !ok {
+		t.Fatal("S follows from no rows")
+	}
+	slices.Sort(numbers)
+	rows, err := Chosen(&task.S, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
 
 // TestGridOfOneCell: without planes every point has one cell, and the bound is about that of the cell.
@@ -74,6 +89,21 @@ func TestGridOfOneCell(t *testing.T) {
 		if err != nil || grid > cell*1.05+1e-7 || grid < cell*0.4-1e-7 {
 			t.Errorf("%d: the grid fails with %v, the cell with %v, %v", seed, grid, cell, err)
 		}
+	}
+}
+
+// TestGridDecimal: on a box one float64 wide, as of a number written in decimals, a grid fails with little
+// more than at its ends. The centre is at one of them, and next to the other.
+func TestGridDecimal(t *testing.T) {
+	post := sumtest.OneNeuron(net.Activation{Kind: net.ReLU}, []float64{1, -0.5}, []float64{0.3, 0.2}, 1, 0.2, 1)
+	at := property.Box{Lo: []float64{0.3873084432558631, 0.7}, Hi: []float64{0.3873084432558631, 0.7}}
+	wide := property.Box{Lo: at.Lo, Hi: []float64{math.Nextafter(at.Hi[0], 1), math.Nextafter(at.Hi[1], 1)}}
+	task := &property.Task{T: []property.Box{at}}
+	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: -0.3, DHi: -0.3}}}
+	point := gridFail(t, post, task, [][][]float64{{nil, nil}})
+	task.T[0] = wide
+	if all := gridFail(t, post, task, [][][]float64{{nil, nil}}); all < point || all > 4.01*point {
+		t.Errorf("fails with %v, at one end %v", all, point)
 	}
 }
 

@@ -49,9 +49,9 @@ func TestLargeOneNeuron(t *testing.T) {
 		f := func(z float64) float64 { return densityApprox(z) * inner(a+sdA*z) }
 		at0 := min(max(-a/sdA, -8.9), 8.9)
 		want := integralApprox(-9, at0, 30, f) + integralApprox(at0, 9, 30, f)
-		rows := [][]property.Row{{c.row}}
-		got := c.n.pointFailUp(t.Context(), &c.g, rows, []*Large{&c.large})[0]
-		all := c.n.pointFailUp(t.Context(), &c.g, rows, nil)[0]
+		rows := []property.Row{c.row}
+		got := c.n.pointFailUp(t.Context(), &c.g, rows, []*Large{&c.large})
+		all := c.n.pointFailUp(t.Context(), &c.g, rows, nil)
 		if got < want*(1-1e-6) || got > want*1.1+1e-5 && got > all*0.999 {
 			t.Errorf("%d: %v fail, bound %v, with all %v; %v +- %v at %v, %v", seed, want, got, all, a, sdA, c.g.at, c.large)
 		}
@@ -137,7 +137,7 @@ func TestLargeDrawn(t *testing.T) {
 				any++
 			}
 		}
-		rows := [][]property.Row{{c.row}}
+		rows := []property.Row{c.row}
 		check := func(what string, count, bound, most float64) {
 			p := count / draws
 			off := 4*math.Sqrt(max(p, 1./draws)/draws) + 2./draws
@@ -146,8 +146,8 @@ func TestLargeDrawn(t *testing.T) {
 			}
 			t.Logf("%d, %d neurons: %s: %v of draws, bound %v", seed, hidden, what, p, bound)
 		}
-		all := c.n.pointFailUp(t.Context(), g, rows, nil)[0]
-		left := c.n.pointFailUp(t.Context(), g, rows, []*Large{&c.large})[0]
+		all := c.n.pointFailUp(t.Context(), g, rows, nil)
+		left := c.n.pointFailUp(t.Context(), g, rows, []*Large{&c.large})
 		check("large", large, c.n.largeUp(&c.large, &c.row), 1.2)
 		check("all that fail", any, all, 1.3)
 		check("others that fail", failed, left, 1.3)
@@ -202,7 +202,7 @@ func TestLargeHolds(t *testing.T) {
 			}
 			large = append(large, list)
 		}
-		fail, err := n.GridsFailUp(t.Context(), grids, n.PlansAt(task.T[0], &task.S), large, anyFail)
+		fail, err := n.GridsFailUp(t.Context(), grids, likely(t, n, task), large, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -163,7 +163,7 @@ func newShare(vars []variation, besides, mean, rest arith.Interval, least, most 
 // nodesApprox are two or more nodes from least to most: close to each other where P is about to
 // fall, further apart the further away they are.
 func nodesApprox(least, most, first, falls float64) []float64 {
-	if !(first > most*0x1p-40) {
+	if !(first > most*0x1p-200) {
 		first = most
 	}
 	nodes := []float64{least}

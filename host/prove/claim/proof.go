@@ -18,8 +18,7 @@ type Proof struct {
 	Cells []int `json:"cells,omitempty"`
 	// Grids are, for sums of neurons with one event for each point of a grid, the planes of the
 	// grid of each box of T: for each axis their coordinates, strictly ascending, strictly inside
-	// the box. The rows that are proved at the points are those of Mixtures or, without them, those of
-	// one alternative of S. There are no Cells then.
+	// the box. The rows that are proved at the points are those of Mixtures or, without them, Rows. There are no Cells then.
 	Grids [][][]float64 `json:"grids,omitempty"`
 	// Centres are, beside Grids, the coordinates of the points of cells whose signs count: for each
 	// box and axis one between each two planes.
@@ -27,6 +26,9 @@ type Proof struct {
 	// Large are, beside Grids with Mixtures, the neurons that were split off (39): for each box of T
 	// and each row of Mixtures, nil where none were.
 	Large [][]*grid.LargeNeurons `json:"large,omitempty"`
+	// Rows are, beside Grids without Mixtures, the numbers of the rows of S that were proved, ascending;
+	// nil where S has one alternative, which is of rows alone.
+	Rows []int `json:"rows,omitempty"`
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`

@@ -13,8 +13,8 @@ func TestGridUp(t *testing.T) {
 		points, neurons int
 		factor, more    *big.Rat
 	}{
-		{0.1, 7, 63, big.NewRat(13, 10), big.NewRat(14, 100000)},
-		{1e-9, 4096, 1, big.NewRat(13, 10), big.NewRat(8192, 100000)},
+		{0.1, 7, 63, big.NewRat(104, 100), big.NewRat(35, 1000000)},
+		{1e-9, 4096, 1, big.NewRat(104, 100), big.NewRat(20480, 1000000)},
 		{0.1, 7, 64, big.NewRat(104, 100), new(big.Rat)},
 		{0, 1, 200, big.NewRat(104, 100), new(big.Rat)},
 	} {

@@ -106,6 +106,7 @@ var Table = []Field{
 	{Name: "proof.grids", Type: "lists of lists of numbers", Class: Certificate, Doc: "neuronsum, T cut by planes: for each box and axis the coordinates of the planes"},
 	{Name: "proof.centres", Type: "lists of lists of numbers", Class: Certificate, Doc: "with `grids`: for each box and axis the coordinate of each cell's point; without it the middle"},
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`: for each box and row null, or the point `at` and the number `above` by which large neurons are split off"},
+	{Name: "proof.rows", Type: "integers, omitted", Class: Certificate, Doc: "with `grids`, alternatives and no `mixtures`: the numbers of the rows that were proved, ascending"},
 	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "the failure budget of a hidden bound, for each leaf of the cells (or one for all)"},
 	{Name: "proof.lines", Type: "lists of integers", Class: Certificate, Doc: "`--predictive linearised` on a region: for each leaf the hidden neurons, counted over the layers, described by the line above, not below"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases ([theory](theory.md#67-phases-in-a-record)): for each cell of T an object with `open`, `raised`, `slopes` and `trees`"},

@@ -32,6 +32,8 @@ type choice struct {
 	theta  [][]float64
 	rows   []property.Row
 	approx float64
+	// numbers are Cover.Rows.
+	numbers []int
 }
 
 // chooseGrids takes at most budget points.
@@ -51,24 +53,24 @@ func (n *sums) chooseGrids(ctx context.Context, boxes []property.Box, s *propert
 	}
 	best := choice{approx: math.Inf(1)}
 	for range chooseRounds {
-		theta, rows, ok := c.chooseRows(grids)
+		now, ok := c.chooseRows(grids)
 		if !ok {
 			return choice{}, false
 		}
-		c.use(rows)
+		c.use(now.rows)
 		if best.grids == nil {
 			grids = c.spread(grids, budget)
 			// Again, with the rows that are best there.
-			if theta, rows, ok = c.chooseRows(grids); !ok {
+			if now, ok = c.chooseRows(grids); !ok {
 				return choice{}, false
 			}
-			c.use(rows)
+			c.use(now.rows)
 			grids = c.move(grids)
 		} else {
 			grids = c.move(best.grids)
 		}
-		if f := c.sum(grids); f < best.approx {
-			best = choice{grids, theta, rows, f}
+		if now.grids, now.approx = grids, c.sum(grids); now.approx < best.approx {
+			best = now
 		}
 		if ctx.Err() != nil {
 			break
@@ -309,7 +311,7 @@ func (c *chooser) moveOne(g Grid, j, k int, step float64) Grid {
 
 // chooseRows takes the mixtures with the least sum on the grids or, where there are none, the
 // alternative.
-func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.Row, ok bool) {
+func (c *chooser) chooseRows(grids []Grid) (to choice, ok bool) {
 	var laws []*lawApprox
 	for b := range grids {
 		points := grids[b].points()
@@ -326,13 +328,13 @@ func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.R
 	}
 	if clauses := c.s.Mixable(); clauses != nil {
 		for _, clause := range clauses {
-			theta = append(theta, c.mix(clause, sum))
+			to.theta = append(to.theta, c.mix(clause, sum))
 		}
-		if mixed, err := c.s.Mixed(theta); err == nil {
+		if mixed, err := c.s.Mixed(to.theta); err == nil {
 			for _, r := range mixed.Any[len(mixed.Any)-1] {
-				rows = append(rows, mixed.Rows[r])
+				to.rows = append(to.rows, mixed.Rows[r])
 			}
-			return theta, rows, true
+			return to, true
 		}
 	}
 	sums := make([]float64, len(c.s.Rows))
@@ -340,10 +342,14 @@ func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.R
 		sums[r] = sum(&c.s.Rows[r])
 	}
 	chosen, ok := c.s.Implicant(sums)
+	to = choice{}
 	for _, r := range chosen {
-		rows = append(rows, c.s.Rows[r])
+		to.rows = append(to.rows, c.s.Rows[r])
 	}
-	return nil, rows, ok
+	if len(c.s.Any) > 1 || len(c.s.Gates) > 0 {
+		to.numbers = slices.Sorted(slices.Values(chosen))
+	}
+	return to, ok
 }
 
 // mix looks for the mixture of a clause with the least sum: it begins with the best row and moves

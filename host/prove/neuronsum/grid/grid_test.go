@@ -355,3 +355,27 @@ func newSum(t *testing.T, p *posterior.Posterior) *sums {
 	}
 	return &sums{n}
 }
+
+// TestGridRows: of alternatives that have more clauses than can be mixed, a bound names the rows that it
+// is about, which are those of the better one; of one alternative it names none.
+func TestGridRows(t *testing.T) {
+	n := newSum(t, sumtest.Net(rand.New(rand.NewPCG(73, 2)), 1, 2, 1, sumtest.Activations[0]))
+	s := &property.Safe{}
+	for d := range 18 {
+		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 4 + float64(d/9)*2}
+		row.DHi = row.D
+		s.Rows = append(s.Rows, row)
+	}
+	better := []int{17, 10, 11, 12, 13, 14, 15, 16, 9}
+	for _, any := range [][][]int{{{0, 1, 2, 3, 4, 5, 6, 7, 8}, better}, {better}} {
+		s.Any = any
+		cover, err := Bound(t.Context(), n.Net, []property.Box{{Lo: []float64{0.1}, Hi: []float64{0.1}}}, s, 4)
+		want := slices.Sorted(slices.Values(better))
+		if len(any) == 1 {
+			want = nil
+		}
+		if err != nil || cover.Theta != nil || !(cover.FailUp < 1) || !slices.Equal(cover.Rows, want) {
+			t.Errorf("%d alternatives: %+v, %v", len(any), cover, err)
+		}
+	}
+}

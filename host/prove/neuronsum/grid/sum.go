@@ -93,6 +93,9 @@ type Cover struct {
 	// Theta are the mixtures whose rows were proved (property.Safe.Mixed), nil if they are the rows
 	// of one alternative of S.
 	Theta [][]float64
+	// Rows are the numbers of those, ascending; nil with Theta, and where S has one alternative, which is
+	// of rows alone.
+	Rows []int
 	// Large are, for each box and each row, the neurons that are split off; nil where none are.
 	Large [][]*LargeNeurons
 }
@@ -122,7 +125,7 @@ func Bound(ctx context.Context, net *law.Net, boxes []property.Box, s *property.
 	if !ok || !(choice.approx < hopeless) || ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	cover := Cover{Points: points(choice.grids), Theta: choice.theta}
+	cover := Cover{Points: points(choice.grids), Theta: choice.theta, Rows: choice.numbers}
 	for _, g := range choice.grids {
 		centres := make([][]float64, len(g.Cuts))
 		for j := range centres {
