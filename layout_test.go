@@ -17,9 +17,9 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
-	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
-	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
+	"psafe/host/prove/measure":           {"psafe/host/arith/gauss", "psafe/host/arith", "psafe/internal/fault"},
+	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/arith"},
+	"psafe/host/model/posterior":         {"psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/npy", "psafe/internal/infile"},
 	"psafe/host/read/onnx/lower":         {"psafe/host/model/network", "psafe/host/read/format/graph", "psafe/host/read/onnx", "psafe/internal/infile"},
 	"psafe/internal/testkit/networktest": {"psafe/host/model/network"},
@@ -42,24 +42,25 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
-	// arith is arithmetic alone: what certifies and what checks share it.
+	// arith is arithmetic alone, and gauss facts about one normal variable: what certifies and what checks share them.
 	"psafe/host/arith":       {},
+	"psafe/host/arith/gauss": {"psafe/host/arith"},
 	"psafe/host/prove/slack": {},
 	"psafe/host/prove/neuronsum/law": {
-		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/slack", "psafe/internal/fault"},
 	"psafe/host/prove/ontop": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/claim": {
@@ -67,8 +68,8 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary",
-		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary",
+		"psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
@@ -81,16 +82,16 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/leaves": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/arith", "gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
 		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/phases",
 		"psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/chernoff": {
-		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
 		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
@@ -98,7 +99,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
 		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
@@ -107,29 +108,29 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/confine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
+		"psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker and the packages below it share with what makes records arithmetic alone: no bounds
+	// The checker and the packages below it share with what makes records arith and gauss alone: no bounds
 	// and no measures. The table of fields has names alone.
 	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/moments": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
-		"psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/measure", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
 	"psafe/internal/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
@@ -184,6 +185,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/infile":           {},
 	"psafe/internal/nearest":          {},
 	"psafe/internal/outfile":          {"psafe/internal/infile"},
+	"psafe/internal/testkit/oracle":   {"psafe/internal/testscale"},
 	"psafe/internal/testkit/pagetest": {},
 	"psafe/internal/testscale":        {},
 	"psafe/internal/vector":           {},

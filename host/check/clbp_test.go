@@ -9,8 +9,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
-	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -236,7 +236,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := curves.TailUp(arith.DDOf(z))
+		want := gauss.TailOfUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)

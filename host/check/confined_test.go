@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -229,7 +229,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 		for k := range c.post.Layers {
 			g, list := &c.post.Layers[k].Weight, []float64(nil)
 			for j, mean := range g.Mean {
-				list = append(list, measure.AbsMeanUp(mean, g.SdHi[j]))
+				list = append(list, gauss.AbsMeanUp(mean, g.SdHi[j]))
 			}
 			absMeans = append(absMeans, list)
 		}

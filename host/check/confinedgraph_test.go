@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/confine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/networktest"
@@ -170,7 +170,7 @@ func likeCertify(t *testing.T, p *confined, post *posterior.Posterior, box prope
 	for _, l := range post.Layers {
 		list := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
-			list[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+			list[j] = gauss.AbsMeanUp(mean, l.Weight.SdHi[j])
 		}
 		absMeans = append(absMeans, list)
 	}

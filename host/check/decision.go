@@ -217,11 +217,11 @@ func (q *question) confined(ctx context.Context, proof *decisionProof) (*predict
 // aheadPredictive returns what follows if all margins are at least t > 0 with a probability of at least p.
 func aheadPredictive(p, t float64, rivals int) *predictive {
 	is := unknownPredictive(rivals)
-	s, rest := softmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))
+	s, rest := arith.SoftmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))
 	is.lower, is.vote = arith.ProductDown(s, p), p
 	for k := range is.gaps {
 		is.rivals[k] = min(1, arith.SumUp(rest, curves.SigmoidUp(-t)))
-		is.gaps[k] = max(-1, arith.SumDown(arith.ProductDown(gapDown(s, t), p), -rest))
+		is.gaps[k] = max(-1, arith.SumDown(arith.ProductDown(arith.SoftmaxGapDown(s, t), p), -rest))
 	}
 	return is
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -274,7 +274,7 @@ func halfTails(v, h float64, n int) []float64 {
 	tails := make([]float64, n)
 	z := ratio(h, v)
 	for k := range tails {
-		tails[k] = curves.TailUp(z.Times(arith.DDOf(float64(k))))
+		tails[k] = gauss.TailOfUp(z.Times(arith.DDOf(float64(k))))
 	}
 	tails[0] = 0.5
 	return tails
@@ -315,7 +315,7 @@ func belowUp(l leafTail, h float64) []float64 {
 			break
 		}
 		if q = append(q, 0); len(v) > 0 {
-			q[k] = curves.TailUp(ratio(x, v[0]))
+			q[k] = gauss.TailOfUp(ratio(x, v[0]))
 		}
 	}
 	q = append(q, 1)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -60,7 +60,7 @@ func (p *pointLaw) tailUp(row *property.Row) float64 {
 	case m > 0 && v.Hi == 0:
 		return 0
 	case m > 0:
-		return curves.TailUp(ratio(m, v.Hi))
+		return gauss.TailOfUp(ratio(m, v.Hi))
 	case v.Lo > 0:
 		return min(1, arith.Up(1-tailDown(-m, v.Lo)))
 	}

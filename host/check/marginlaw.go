@@ -44,7 +44,7 @@ func lawOf(lo float64, layers []noise) *marginLaw {
 		x := float64(i) / steps // exact
 		if i > 0 && len(v) > 1 {
 			z := ratio(reach, v...).Times(arith.DDOf(x))
-			p = min(p, l.below[i-1], curves.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(arith.ProductDown(reach, x), v))
+			p = min(p, l.below[i-1], arith.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(arith.ProductDown(reach, x), v))
 		}
 		l.at, l.below = append(l.at, arith.SumDown(top, -arith.ProductUp(reach, x))), append(l.below, p)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 )
 
@@ -35,7 +35,7 @@ func TestNoiseTail(t *testing.T) {
 				t.Errorf("tail of %v, %v: %v is above certify's %v", at, v, got, theirs)
 			}
 		}
-		single := measure.TailDown(at / math.Sqrt(v[0]) * (1 + 1e-15))
+		single := gauss.TailDown(at / math.Sqrt(v[0]) * (1 + 1e-15))
 		if got < single*(1-1e-12) {
 			t.Errorf("tail of %v, %v: %v is below that of one layer, %v", at, v, got, single)
 		}
@@ -104,7 +104,7 @@ func TestNoiseQuantile(t *testing.T) {
 
 func BenchmarkAbsMean(b *testing.B) {
 	for i := range b.N {
-		curves.AbsMeanUp(float64(i%1000)/300, 1)
+		gauss.AbsMeanUp(float64(i%1000)/300, 1)
 	}
 }
 

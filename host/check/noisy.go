@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -99,7 +99,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = curves.AbsMeanUp(mean, both[j])
+				absMean[j] = gauss.AbsMeanUp(mean, both[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
 			if m.graph.chain {
@@ -355,15 +355,12 @@ func (m *deviations) weigh(w, x []float64) []arith.Sum {
 	return s
 }
 
-// sqrt2OverPiUp is sqrt(2/pi), rounded up.
-var sqrt2OverPiUp = arith.OverTau.Scaled(1).RoundUp(curves.TailErr)
-
 // timesSqrt2OverPiUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
 func timesSqrt2OverPiUp(s float64) float64 {
 	if s <= 0 {
 		return 0
 	}
-	return arith.Up(sqrt2OverPiUp * s)
+	return arith.Up(arith.Sqrt2OverPiUp * s)
 }
 
 func atLeast0(x float64) float64 { return max(0, x) }

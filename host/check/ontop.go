@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -178,7 +178,7 @@ func (t *topPass) tailUp(row *property.Row, met bool) float64 {
 	case !arith.Finite(least, least) || !v.Finite() || v.Hi <= 0:
 		return 1
 	case least > 0:
-		return curves.TailUp(ratio(least, v.Hi))
+		return gauss.TailOfUp(ratio(least, v.Hi))
 	case met && v.Lo > 0 && least < 0:
 		return arith.Up(1 - tailDown(-least, v.Lo))
 	}
@@ -225,7 +225,7 @@ func tailDown(t, v float64) float64 {
 	if !(z.Hi < 30) {
 		return 0
 	}
-	return arith.Down(curves.TailUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
+	return arith.Down(gauss.TailOfUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
 }
 
 // meanDown is the mean of the least value of the row over the cell, at least.
@@ -235,7 +235,7 @@ func (t *topPass) meanDown(r *topRow, c *chosen) float64 {
 	for j, a := range r.mean {
 		sum.Add(arith.LeastProduct(a.Lo, a.Hi, c.at[j], c.at[j]))
 		if c.half[j] != 0 {
-			sum.Add(-curves.AbsMeanUp(a.Size(), r.marginal(j)), c.half[j])
+			sum.Add(-gauss.AbsMeanUp(a.Size(), r.marginal(j)), c.half[j])
 		}
 	}
 	live := slices.DeleteFunc(upTo(t.in), func(j int) bool {
@@ -244,7 +244,7 @@ func (t *topPass) meanDown(r *topRow, c *chosen) float64 {
 	mean, sd := r.alongUp(c, live, t.radius)
 	for k, radius := range t.radius {
 		if radius != 0 {
-			sum.Add(-curves.AbsMeanUp(mean[k], sd[k]), radius)
+			sum.Add(-gauss.AbsMeanUp(mean[k], sd[k]), radius)
 		}
 	}
 	return sum.Lo()

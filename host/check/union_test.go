@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/internal/testscale"
 )
@@ -44,8 +45,8 @@ func TestUnionAgainstMeasure(t *testing.T) {
 		for i := range lo {
 			boxes = append(boxes, boxOfEnds(lo[i], hi[i]))
 		}
-		p := measure.ExpDown(logP)
-		enough := func(c chance) bool { return c.reaches(exactly(p)) && c.reachesLog10(exactly(measure.Log10Down(logP))) }
+		p := arith.ExpDown(logP)
+		enough := func(c chance) bool { return c.reaches(exactly(p)) && c.reachesLog10(exactly(arith.Log10Down(logP))) }
 		if math.IsInf(logP, -1) {
 			continue
 		}

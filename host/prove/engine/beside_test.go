@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"psafe/fallback"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/internal/testkit/provetest"
 )
 
@@ -76,7 +76,7 @@ func TestMoments(t *testing.T) {
 	m := NoiseMoments(post)
 	for k, l := range post.Layers {
 		for j, got := range m.AbsMean[k] {
-			if want := measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j]); got != want {
+			if want := gauss.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j]); got != want {
 				t.Fatalf("layer %d, weight %d: %v, want %v", k, j, got, want)
 			}
 		}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/internal/fault"
 )
 
@@ -30,7 +30,7 @@ func noiseMoments(post *posterior.Posterior, ended func() error) (bound.Moments,
 				return
 			}
 			for j := i * each; j < min((i+1)*each, len(v)); j++ {
-				v[j] = measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j])
+				v[j] = gauss.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j])
 			}
 		})
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
