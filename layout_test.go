@@ -68,9 +68,8 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
-		"psafe/host/arith/gauss", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary",
-		"psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
-		"psafe/internal/fpcontrol",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/read/property",
+		"psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
 		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
@@ -82,7 +81,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
+		"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/leaves": {
@@ -115,8 +114,8 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker and the packages below it share with what makes records arith and gauss alone: no bounds
-	// and no measures. The table of fields has names alone.
+	// The checker's rooms, from the lowest up, share with what makes records arith and gauss alone: no bounds and no
+	// measures. The table of fields has names alone.
 	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
@@ -124,9 +123,44 @@ var mayImport = map[string][]string{
 	"psafe/host/check/moments": {
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
+	"psafe/host/check/law": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves",
+	},
+	"psafe/host/check/relax": {
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/cases": {
+		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property",
+	},
+	"psafe/host/check/covary": {
+		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/clbp": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/ontop": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/noise": {
+		"psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/ontop", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/mass": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/phases": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
+	},
+	"psafe/host/check/decide": {
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/noise", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/mean": {
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/record": {
+		"psafe/host/check/cases", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property", "psafe/host/record/fields",
+	},
 	"psafe/host/check": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
-		"psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
@@ -135,6 +169,9 @@ var mayImport = map[string][]string{
 	},
 	"psafe/internal/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
 	"psafe/internal/testkit/recordtest": {"psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/internal/testkit/checktest": {
+		"psafe/fallback", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/read/property", "psafe/internal/testkit/networktest", "psafe/internal/testkit/sumtest", "psafe/internal/testscale",
+	},
 	"psafe/internal/testkit/provetest": {
 		"psafe/internal/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
@@ -161,11 +198,11 @@ var mayImport = map[string][]string{
 		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/lab/bench": {
-		"psafe/host/bound", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/vector"},

@@ -26,7 +26,7 @@ type Field struct {
 	// Type is the type in JSON for people, with ", omitted" where it is left out if it is empty.
 	Type string
 	// Class is what psafe check knows of it. Of a field that is Said it needs the type alone
-	// (host/check/record.go); it refuses records with fields that it does not read.
+	// (host/check/record/record.go); it refuses records with fields that it does not read.
 	Class Class
 	// Asked says that the field is part of the question, which the field id is a digest of.
 	Asked bool
