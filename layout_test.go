@@ -210,7 +210,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/internal/fault", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
+		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
 		"psafe/host/prove", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",

@@ -4013,7 +4013,8 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
     folder   keeps net.npz, points.npy and results.jsonl, for psafe check and psafe report; replaces them
     program  psafe (default: the environment's PSAFE, or the one on the path)
     flags    of psafe certify, with _ for -: clip=(0, 1), require=0.95, draws=1000, property="top_k:2",
-             strict=True; label= may be an array of classes, one for each point
+             strict=True, options={"cells": 50, "no_upper": True}; label= may be an array of classes, one for
+             each point
 
     Notes of psafe go to standard error. A ValueError has its error line."""
     import shutil
@@ -4068,6 +4069,8 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
 
 def _flag(value):
     """A value as psafe's command line has it; decimals are those that Python prints."""
+    if isinstance(value, dict):
+        return ",".join(k.replace("_", "-") + ("" if v is True else "=" + _flag(v)) for k, v in value.items() if v is not None and v is not False)
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(_flag(v) for v in value)
     if isinstance(value, (np.floating, np.integer)):

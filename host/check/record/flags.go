@@ -2,17 +2,10 @@ package record
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-)
 
-// flagWords are the flags that a record may list, in their order; of those in bareFlags no value
-// follows.
-var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target", "--link", "--costs", "--reject", "--action", "--noise",
-		"--most", "--step", "--label-column", "--precision", "--time-limit", "--require"}
-	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
+	"psafe/host/record/fields"
 )
 
 // flagList are the flags of a record with their values.
@@ -32,13 +25,13 @@ func ReadFlags(text string) (flagList, error) {
 	}
 	f, last := flagList{}, -1
 	for len(words) > 0 {
-		at := slices.Index(flagWords, words[0])
+		at := fields.FlagOf(words[0])
 		switch {
 		case at < 0:
 			return nil, fmt.Errorf("%.40q is none that records list", words[0])
 		case at <= last:
 			return nil, fmt.Errorf("%s is there twice, or not in the order of records", words[0])
-		case slices.Contains(bareFlags, words[0]):
+		case fields.Flags[at].Bare:
 			f[words[0]], words = "", words[1:]
 		case len(words) == 1:
 			return nil, fmt.Errorf("%s has no value", words[0])

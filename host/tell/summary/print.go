@@ -106,7 +106,7 @@ func (p *printer) facts() {
 		case d.NoOther != nil:
 			is = "class of the label is taken"
 		case d.Actions > 0:
-			is, of = "action, which may be to abstain, is taken", "with --action label, if labels are true"
+			is, of = "action, which may be to abstain, is taken", "with action=label, if labels are true"
 		}
 		if d.Robust != nil {
 			p.fact("robust", "of all, the %s everywhere for %s..%s, and a majority votes for the class everywhere for %s or more; robust accuracy %s",
