@@ -17,9 +17,9 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
-	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
-	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
+	"psafe/host/prove/measure":           {"psafe/host/arith/gauss", "psafe/host/arith", "psafe/internal/fault"},
+	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/arith"},
+	"psafe/host/model/posterior":         {"psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/npy", "psafe/internal/infile"},
 	"psafe/host/read/onnx/lower":         {"psafe/host/model/network", "psafe/host/read/format/graph", "psafe/host/read/onnx", "psafe/internal/infile"},
 	"psafe/internal/testkit/networktest": {"psafe/host/model/network"},
@@ -42,24 +42,25 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
-	// arith is arithmetic alone: what certifies and what checks share it.
+	// arith is arithmetic alone, and gauss facts about one normal variable: what certifies and what checks share them.
 	"psafe/host/arith":       {},
+	"psafe/host/arith/gauss": {"psafe/host/arith"},
 	"psafe/host/prove/slack": {},
 	"psafe/host/prove/neuronsum/law": {
-		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/slack", "psafe/internal/fault"},
 	"psafe/host/prove/ontop": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/claim": {
@@ -80,16 +81,16 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
+		"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/phases": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/arith", "gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
 		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/branch",
 		"psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/chernoff": {
-		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
 		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
@@ -97,7 +98,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
 		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/phases", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
@@ -106,24 +107,24 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/confine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
+		"psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker's rooms, from the lowest up, share with what makes records arithmetic alone: no bounds and no
+	// The checker's rooms, from the lowest up, share with what makes records arith and gauss alone: no bounds and no
 	// measures. The table of fields has names alone.
 	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/moments": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/law": {
-		"psafe/host/arith", "psafe/host/check/curves",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves",
 	},
 	"psafe/host/check/relax": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
@@ -135,25 +136,25 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/clbp": {
-		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/ontop": {
-		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/noise": {
 		"psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/ontop", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/mass": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/phases": {
-		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
 	},
 	"psafe/host/check/decide": {
 		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/noise", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/mean": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/record": {
 		"psafe/host/check/cases", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property", "psafe/host/record/fields",
@@ -163,7 +164,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
-		"psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/measure", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
 	"psafe/internal/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
@@ -221,6 +222,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/infile":           {},
 	"psafe/internal/nearest":          {},
 	"psafe/internal/outfile":          {"psafe/internal/infile"},
+	"psafe/internal/testkit/oracle":   {"psafe/internal/testscale"},
 	"psafe/internal/testkit/pagetest": {},
 	"psafe/internal/testscale":        {},
 	"psafe/internal/vector":           {},

@@ -16,10 +16,10 @@ import (
 	"psafe/internal/infile"
 )
 
-const checkAbout = `psafe check proves the bounds of result files again, by itself: no bound is
-computed by the code that made them. Of each record it takes what identifies the
-certificate, recomputes the bound from the posterior and the inputs, and
-compares.
+const checkAbout = `psafe check proves the bounds of result files again, by itself: no bound of a
+network is computed by the code that made them. Of each record it takes what
+identifies the certificate, recomputes the bound from the posterior and the
+inputs, and compares.
 
   psafe check results.jsonl
   psafe certify ... | psafe check -

@@ -89,3 +89,28 @@ func ExpOf(y DD) (v DD, k int) {
 	j := int(n) & 31
 	return e.Times(roots[j]), (int(n) - j) / 32
 }
+
+// ScaledUp is at or above every number within the relative distance err of x 2^k.
+func (x DD) ScaledUp(err float64, k int) float64 {
+	v := math.Ldexp(x.RoundUp(err), k)
+	if v < 0x1p-1022 { // Ldexp has rounded once more
+		v = Up(v)
+	}
+	return v
+}
+
+// expNegUpErr is more than the relative error of ExpOf for arguments up to 800 that are wrong by 2^-98 of themselves.
+const expNegUpErr = 0x1p-58
+
+// ExpNegUp is at least e^-y for y >= 0, which may be wrong by 2^-98 of itself, and 1 for what is no number >= 0:
+// the next float64.
+func ExpNegUp(y DD) float64 {
+	switch {
+	case !(y.Hi >= 0):
+		return 1
+	case y.Hi > 800:
+		return Eta
+	}
+	m, k := ExpOf(y.Times(DDOf(-1)))
+	return min(1, m.ScaledUp(expNegUpErr, k))
+}

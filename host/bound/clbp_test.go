@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -40,7 +40,7 @@ func momentsOf(post *posterior.Posterior) (moments bound.Moments) {
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
-			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+			v[j] = gauss.AbsMeanUp(mean, l.Weight.SdHi[j])
 		}
 		moments.AbsMean = append(moments.AbsMean, v)
 	}

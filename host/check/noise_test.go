@@ -3,11 +3,11 @@ package check
 import (
 	"testing"
 
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 func BenchmarkAbsMean(b *testing.B) {
 	for i := range b.N {
-		curves.AbsMeanUp(float64(i%1000)/300, 1)
+		gauss.AbsMeanUp(float64(i%1000)/300, 1)
 	}
 }

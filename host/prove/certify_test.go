@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 )
@@ -164,7 +164,7 @@ func TestSampledCeiling(t *testing.T) {
 	if r.SafeBoxes != 5 {
 		t.Fatalf("%d of 5 boxes safe for a property that always holds", r.SafeBoxes)
 	}
-	if ten := measure.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
+	if ten := arith.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
 		t.Errorf("log10 p %v, ceiling %v", ten, r.CeilingLog10)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
-	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -66,8 +66,8 @@ func TestRealConcentration(t *testing.T) {
 			start := time.Now()
 			mean := 0.0
 			for _, r := range run(t, bound.Float32, c.post, prove.Config{Method: prove.CLBP}, tasks...) {
-				mean += measure.ExpDown(r.LogP) / float64(len(tasks))
-				t.Logf("%d: %.6f tau %g", r.Task.Index, measure.ExpDown(r.LogP), r.Tau)
+				mean += arith.ExpDown(r.LogP) / float64(len(tasks))
+				t.Logf("%d: %.6f tau %g", r.Task.Index, arith.ExpDown(r.LogP), r.Tau)
 			}
 			t.Logf("mean p_lower %.4f, must be %v, %v", mean, c.least, time.Since(start))
 			if mean < c.least {

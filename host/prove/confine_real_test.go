@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/prove"
-	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
@@ -24,7 +24,7 @@ func TestRealPhases(t *testing.T) {
 		t.Run(fmt.Sprint(c.eps), func(t *testing.T) {
 			n := 0
 			for _, r := range run(t, bound.Float32, post, prove.Config{Method: prove.Phases, NoUpper: true}, mnistTasks(t, post, c.n, c.eps)...) {
-				if measure.ExpDown(r.LogP) > 0.9 {
+				if arith.ExpDown(r.LogP) > 0.9 {
 					n++
 				}
 			}

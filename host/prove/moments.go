@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -102,12 +102,12 @@ func (t *pre) spread(normal, output bool) spread {
 	if normal {
 		least, most := max(0, math.Nextafter(math.Sqrt(max(0, v.Lo)), 0)), math.Nextafter(math.Sqrt(v.Hi), math.Inf(1))
 		return spread{
-			arith.Of(measure.ReLUMeanDown(t.mean.Lo, least), measure.ReLUMeanUp(t.mean.Hi, most)),
-			arith.Of(measure.ReLUSquareDown(t.mean.Lo, least), measure.ReLUSquareUp(t.mean.Hi, most)),
-			arith.Of(measure.ReLUVarianceDown(t.mean.Lo, least), measure.ReLUVarianceUp(t.mean.Hi, most)),
+			arith.Of(gauss.ReLUMeanDown(t.mean.Lo, least), gauss.ReLUMeanUp(t.mean.Hi, most)),
+			arith.Of(gauss.ReLUSquareDown(t.mean.Lo, least), gauss.ReLUSquareUp(t.mean.Hi, most)),
+			arith.Of(gauss.ReLUVarianceDown(t.mean.Lo, least), gauss.ReLUVarianceUp(t.mean.Hi, most)),
 		}
 	}
-	lo := measure.ReLUMeanDown(t.mean.Lo, max(0, arith.Down(math.Sqrt(max(0, t.least)))))
+	lo := gauss.ReLUMeanDown(t.mean.Lo, max(0, arith.Down(math.Sqrt(max(0, t.least)))))
 	end := arith.Exactly(t.mean.Hi)
 	hi := max(0, arith.Up(end.Plus(end.Square().Plus(arith.Of(0, v.Hi)).Sqrt()).Hi/2))
 	square := v.Hi

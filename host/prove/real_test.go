@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
-	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -98,7 +98,7 @@ func TestRealPosteriors(t *testing.T) {
 			var mean [2]float64
 			for p := range mean {
 				for _, r := range run(t, bound.Precision(p), post, prove.Config{Method: c.method}, tasks...) {
-					mean[p] += measure.ExpDown(r.LogP) / float64(len(tasks))
+					mean[p] += arith.ExpDown(r.LogP) / float64(len(tasks))
 				}
 			}
 			t.Logf("mean p_lower: float32 %.4f, float64 %.4f, must be %v", mean[0], mean[1], c.least)
@@ -125,7 +125,7 @@ func TestVCASCeiling(t *testing.T) {
 	start := time.Now()
 	for i, r := range run(t, bound.Float32, post, prove.Config{Method: prove.IBP, Boxes: prove.Drawn}, tasks...) {
 		most := mosts[i]
-		if ten := measure.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || !(r.CeilingLog10 <= most) {
+		if ten := arith.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || !(r.CeilingLog10 <= most) {
 			t.Errorf("%s: log10 p_lower %v, ceiling %v, must be at most %v", r.Task.Name, ten, r.CeilingLog10, most)
 		}
 		if r.Samples != r.Task.Samples || r.Samples < 2000 {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
@@ -67,7 +67,7 @@ func neuronSum(ctx context.Context, e *engine.Engine, cfg Config, tasks []proper
 func cellSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
 		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.Normal.Inputs())))
-		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, claim.UncutCells(cover.Tree)
+		r.LogP, r.Cells, r.Proof.Cells = arith.LogComplementDown(cover.FailUp), cover.Cells, claim.UncutCells(cover.Tree)
 		return err
 	})
 }
@@ -78,7 +78,7 @@ func gridSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
 		fail := slack.GridUp(g.FailUp, g.Points, e.Normal.Layers[0].Outputs())
 		if fail < 1-neuronsum.LeastTold {
-			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
+			r.LogP, r.Cells = arith.LogComplementDown(fail), g.Points
 			r.Proof = claim.Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta, Rows: g.Rows}
 		}
 		return err

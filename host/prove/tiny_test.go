@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -38,7 +38,7 @@ func TestCeilingOfRoundedBoxes(t *testing.T) {
 		for seed := range uint64(20) {
 			cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 1, Gamma: 1, Seed: seed}
 			r := run(t, bound.Float32, oneWeight(1, sd), cfg, task)[0]
-			if ten := measure.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
+			if ten := arith.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
 				t.Errorf("sd %v seed %d: log10 p %v, ceiling %v", sd, seed, ten, r.CeilingLog10)
 			}
 			if sd >= 1e-3 && r.CeilingLog10 > math.Log10(math.Erf(1/math.Sqrt2))+1e-3 {

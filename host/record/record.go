@@ -7,9 +7,9 @@ import (
 	"math"
 	"reflect"
 
+	"psafe/host/arith"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -281,7 +281,7 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	if s := res.Parent; s != nil {
 		r.Parent = &Parent{s.Of, s.Confidence, Down(s.Lower), Up(s.Upper), parentStatement}
 	}
-	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
+	r.Log10PLower = finite[Down](arith.Log10Down(res.LogP))
 	if res.Boxing == prove.Drawn.String() {
 		r.Log10Ceiling = finite[Up](res.CeilingLog10)
 	}

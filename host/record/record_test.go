@@ -13,8 +13,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"psafe/host/arith"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -113,7 +113,7 @@ func TestRecordRoundsDown(t *testing.T) {
 		logP := -math.Exp(12*rng.Float64() - 8)
 		var rec record.Record
 		rec.Fill(result(logP), property.MustExact("0.5"))
-		if float64(rec.PLower) != measure.ExpDown(logP) || float64(*rec.Log10PLower) != measure.Log10Down(logP) {
+		if float64(rec.PLower) != arith.ExpDown(logP) || float64(*rec.Log10PLower) != arith.Log10Down(logP) {
 			t.Errorf("log p %v: p_lower %v, log10 %v", logP, rec.PLower, *rec.Log10PLower)
 		}
 		if (rec.Verdict == "safe") != (rec.PLower >= 0.5) {

@@ -5,8 +5,8 @@ package clbp
 import (
 	"context"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/check/covary"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
@@ -80,7 +80,7 @@ func New(post *posterior.Posterior, meansAlone bool) (*Noisy, error) {
 			d.variance = law.SquaresUp(d.Sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = curves.AbsMeanUp(mean, both[j])
+				absMean[j] = gauss.AbsMeanUp(mean, both[j])
 			}
 			d.absMean = relax.Matrix(absMean, m.Params[k])
 			if m.Graph.Chain {

@@ -1,3 +1,2 @@
-// Package curves bounds the functions that the checker meets, by code of its own: the tails of the
-// normal distribution and the values of activations.
+// Package curves bounds the activations that the checker meets, by code of its own: values and derivatives.
 package curves

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 
@@ -179,13 +178,13 @@ func (is *Predictive) byLevels(laws []*law.MarginLaw, budget float64) {
 		if !(p > 0) {
 			break
 		}
-		s := softmaxDown(t)
+		s := arith.SoftmaxDown(t)
 		if s > share {
 			lower.Add(arith.SumDown(s, -share), p)
 			share = s
 		}
 		for k := range laws {
-			if gap := gapDown(s, t[k]); gap > reached[k] {
+			if gap := arith.SoftmaxGapDown(s, t[k]); gap > reached[k] {
 				gaps[k].Add(arith.SumDown(gap, -reached[k]), p)
 				reached[k] = gap
 			}
@@ -196,31 +195,6 @@ func (is *Predictive) byLevels(laws []*law.MarginLaw, budget float64) {
 		gaps[k].Plus(-1)
 		is.Gaps[k] = max(is.Gaps[k], gaps[k].Lo())
 	}
-}
-
-// softmaxDown is at most 1/(1 + sum e^-t_k), with e^-t = s(-t)/s(t) for the sigmoid s.
-func softmaxDown(t []float64) float64 {
-	var sum arith.Sum
-	sum.Plus(1)
-	for _, x := range t {
-		sum.Plus(arith.Up(curves.SigmoidUp(-x) / curves.SigmoidDown(x)))
-	}
-	if hi := sum.Hi(); hi <= math.MaxFloat64 {
-		return max(0, arith.Down(1/hi))
-	}
-	return 0
-}
-
-// gapDown is at most softmax_c - softmax_k for a margin of at least t, where softmax_c >= s:
-// softmax_c (1 - e^-t), or tanh(t/2) if t is below 0.
-func gapDown(s, t float64) float64 {
-	switch {
-	case t >= 0:
-		return max(0, arith.ProductDown(s, max(0, arith.SumDown(1, -arith.Up(curves.SigmoidUp(-t)/curves.SigmoidDown(t))))))
-	case t < 0:
-		return max(-1, arith.SumDown(2*curves.SigmoidDown(t), -1))
-	}
-	return -1
 }
 
 // OfSet is that of a finite set of networks, by the margins of each of them.
@@ -272,7 +246,7 @@ func meanOf(margins [][]float64, counts []int64, total int64, safe *property.Saf
 		add := func(at int, x float64) {
 			sums[at].Add(&sums[at], new(big.Rat).Mul(law.ExactRat(x), big.NewRat(counts[i], total)))
 		}
-		s := softmaxDown(t)
+		s := arith.SoftmaxDown(t)
 		add(0, s)
 		for k, x := range t {
 			up := 1.0
@@ -280,7 +254,7 @@ func meanOf(margins [][]float64, counts []int64, total int64, safe *property.Saf
 				up = curves.SigmoidUp(-x)
 			}
 			add(1+k, -up)
-			add(1+rows+k, gapDown(s, x))
+			add(1+rows+k, arith.SoftmaxGapDown(s, x))
 		}
 		if safe.Holds(t) {
 			vote += counts[i]
@@ -298,11 +272,11 @@ func meanOf(margins [][]float64, counts []int64, total int64, safe *property.Saf
 // AheadPredictive returns what follows if all margins are at least t > 0 with a probability of at least p.
 func AheadPredictive(p, t float64, rivals int) *Predictive {
 	is := unknownPredictive(rivals)
-	s, rest := softmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))
+	s, rest := arith.SoftmaxDown(slices.Repeat([]float64{t}, rivals)), max(0, arith.SumUp(1, -p))
 	is.Lower, is.Vote = arith.ProductDown(s, p), p
 	for k := range is.Gaps {
 		is.Rivals[k] = min(1, arith.SumUp(rest, curves.SigmoidUp(-t)))
-		is.Gaps[k] = max(-1, arith.SumDown(arith.ProductDown(gapDown(s, t), p), -rest))
+		is.Gaps[k] = max(-1, arith.SumDown(arith.ProductDown(arith.SoftmaxGapDown(s, t), p), -rest))
 	}
 	return is
 }

@@ -41,7 +41,7 @@ func LawOf(lo float64, layers []Noise) *MarginLaw {
 		x := float64(i) / Steps // exact
 		if i > 0 && len(v) > 1 {
 			z := Ratio(reach, v...).Times(arith.DDOf(x))
-			p = min(p, l.Below[i-1], curves.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(arith.ProductDown(reach, x), v))
+			p = min(p, l.Below[i-1], arith.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(arith.ProductDown(reach, x), v))
 		}
 		l.At, l.Below = append(l.At, arith.SumDown(top, -arith.ProductUp(reach, x))), append(l.Below, p)
 	}

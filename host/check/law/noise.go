@@ -1,9 +1,6 @@
 package law
 
-import (
-	"psafe/host/arith"
-	"psafe/host/check/curves"
-)
+import "psafe/host/arith"
 
 // SquareUp is at least x^2, and 0 for 0.
 func SquareUp(x float64) float64 { return arith.ProductUp(x, x) }
@@ -33,15 +30,12 @@ func (n Noise) Plus(m Noise) Noise {
 	return Noise{arith.SumUp(n.Mean, m.Mean), arith.SumUp(n.Variance, m.Variance)}
 }
 
-// sqrt2OverPiUp is sqrt(2/pi), rounded up.
-var sqrt2OverPiUp = arith.OverTau.Scaled(1).RoundUp(curves.TailErr)
-
 // TimesSqrt2OverPiUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
 func TimesSqrt2OverPiUp(s float64) float64 {
 	if s <= 0 {
 		return 0
 	}
-	return arith.Up(sqrt2OverPiUp * s)
+	return arith.Up(arith.Sqrt2OverPiUp * s)
 }
 
 // SquareDown is at most x^2 for x >= 0.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 // Tails of the noise (docs/theory.md, section 3.2). Of layer l, F_l + e_l lies
@@ -30,7 +30,7 @@ func NoiseTailUp(t float64, variances []float64) float64 {
 		return 0
 	}
 	z := Ratio(t, v...)
-	p := min(curves.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(t, v))
+	p := min(arith.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(t, v))
 	if len(v) > 1 && p > WorthSteps {
 		p = min(p, stepsUp(t, v)[Steps])
 	}
@@ -61,7 +61,7 @@ func Ratio(t float64, v ...float64) arith.DD {
 // many layers the second form serves, with v_S <= v.
 func subsetsUp(t float64, v []float64) float64 {
 	if len(v) > 8 {
-		return min(1, arith.Up(layersFactorUp(len(v))*curves.TailUp(Ratio(t, v...))))
+		return min(1, arith.Up(layersFactorUp(len(v))*gauss.TailOfUp(Ratio(t, v...))))
 	}
 	var p []float64
 	for set := uint(1); set < 1<<len(v); set++ {
@@ -71,7 +71,7 @@ func subsetsUp(t float64, v []float64) float64 {
 				part = append(part, x)
 			}
 		}
-		p = append(p, timesPow2Up(curves.TailUp(Ratio(t, part...)), bits.OnesCount(set)-len(v)))
+		p = append(p, timesPow2Up(gauss.TailOfUp(Ratio(t, part...)), bits.OnesCount(set)-len(v)))
 	}
 	return TotalUp(p)
 }
@@ -135,7 +135,7 @@ func tailsUp(t, v float64) []float64 {
 	z, q := Ratio(t, v), make([]float64, Steps+1)
 	q[0] = 0.5
 	for i := 1; i < len(q); i++ {
-		q[i] = min(q[i-1], curves.TailUp(z.Times(arith.DDOf(float64(i)/Steps))))
+		q[i] = min(q[i-1], gauss.TailOfUp(z.Times(arith.DDOf(float64(i)/Steps))))
 	}
 	return q
 }
@@ -152,11 +152,11 @@ func NoiseQuantileUp(tau float64, layers int) float64 {
 		factor = layersFactorUp(layers)
 	}
 	enough := func(z float64) bool {
-		q := curves.TailUp(arith.DDOf(z))
+		q := gauss.TailOfUp(arith.DDOf(z))
 		if factor > 1 {
 			q = arith.Up(factor * q)
 		}
-		return min(q, curves.ExpNegUp(arith.DDOf(z).Times(arith.DDOf(z)).Scaled(-1))) <= tau
+		return min(q, arith.ExpNegUp(arith.DDOf(z).Times(arith.DDOf(z)).Scaled(-1))) <= tau
 	}
 	lo, hi := 0.0, 64.0
 	if !enough(hi) {
@@ -212,5 +212,5 @@ func TailDown(t, v float64) float64 {
 	if !(z.Hi < 30) {
 		return 0
 	}
-	return arith.Down(curves.TailUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
+	return arith.Down(gauss.TailOfUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 )
 
@@ -34,7 +35,7 @@ func TestNoiseTail(t *testing.T) {
 				t.Errorf("tail of %v, %v: %v is above certify's %v", at, v, got, theirs)
 			}
 		}
-		single := measure.TailDown(at / math.Sqrt(v[0]) * (1 + 1e-15))
+		single := gauss.TailDown(at / math.Sqrt(v[0]) * (1 + 1e-15))
 		if got < single*(1-1e-12) {
 			t.Errorf("tail of %v, %v: %v is below that of one layer, %v", at, v, got, single)
 		}

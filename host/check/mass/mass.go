@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
@@ -93,8 +94,8 @@ func (p *mass) interval(lo, hi, mean, sdLo, sdHi float64) {
 
 // around multiplies by 1 - Q(a) - Q(b).
 func (p *mass) around(a, b arith.DD) {
-	qa, errA := tailNear(a)
-	qb, errB := tailNear(b)
+	qa, errA := gauss.TailNear(a)
+	qb, errB := gauss.TailNear(b)
 	q, err := qa.Plus(qb), errA+errB
 	if q.Hi <= law.NearHalf {
 		p.rest.Plus(q.Hi * restScale)
@@ -103,8 +104,8 @@ func (p *mass) around(a, b arith.DD) {
 		p.restErr += err*restScale*1.01 + q.Hi*restScale*0x1p-58
 		return
 	}
-	ca, errA := centralNear(a)
-	cb, errB := centralNear(b)
+	ca, errA := gauss.CentralNear(a)
+	cb, errB := gauss.CentralNear(b)
 	p.times(ca.Plus(cb), errA+errB)
 }
 
@@ -114,8 +115,8 @@ func beside(lo, hi, mean, sd float64) (f arith.DD, err float64) {
 	if hi < mean {
 		near, far = distance(mean, hi, sd), distance(mean, lo, sd)
 	}
-	qn, errN := tailNear(near)
-	qf, errF := tailNear(far)
+	qn, errN := gauss.TailNear(near)
+	qf, errF := gauss.TailNear(far)
 	return qn.Minus(qf), errN + errF
 }
 

@@ -51,43 +51,6 @@ var bigPiTo = func() func(uint) *big.Float {
 	return func(prec uint) *big.Float { return new(big.Float).SetPrec(prec).Set(pi) }
 }()
 
-// within reports whether x is at most err from the exact number.
-func within(x arith.DD, err float64, exact *big.Float) bool {
-	v := new(big.Float).SetPrec(4000).Add(big.NewFloat(x.Hi), big.NewFloat(x.Lo))
-	return v.Sub(v, exact).Abs(v).Cmp(big.NewFloat(err)) <= 0
-}
-
-func TestTailNear(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	for n := range testscale.Cases(t, 2000) {
-		z := arith.DDOf(rng.Float64() * []float64{0.1, 3, 9, 39.5}[n%4])
-		if n < 50 { // the far ends of nodes
-			z.Hi = float64(n)/8 + 1.0/16
-		}
-		z.Lo = z.Hi * 0x1p-54 * rng.Float64()
-		exact := bigTail(new(big.Rat).Add(checktest.Exactly(z.Hi), checktest.Exactly(z.Lo)))
-		if q, err := tailNear(z); !within(q, err, exact) {
-			t.Errorf("tailNear(%v) = %v, further than %v off", z, q, err)
-		}
-		exact.Sub(big.NewFloat(0.5), exact)
-		c, err := centralNear(z)
-		if !within(c, err, exact) {
-			t.Errorf("centralNear(%v) = %v, further than %v off", z, c, err)
-		}
-		if z.Hi < 0.05 && err > c.Hi*arith.Unit+0x1p-380 {
-			t.Errorf("centralNear(%v) is wrong by up to %v", z, err)
-		}
-	}
-	for _, c := range []struct{ z, q float64 }{{math.Inf(1), 0}, {50, 0}, {1e300, 0}} {
-		if q, err := tailNear(arith.DDOf(c.z)); q.Hi != c.q || err > arith.Eta || err == 0 && c.z < math.Inf(1) {
-			t.Errorf("tailNear(%v) = %v, %v", c.z, q, err)
-		}
-	}
-	if _, err := tailNear(arith.DDOf(math.NaN())); err != 1 {
-		t.Errorf("tailNear(NaN) claims %v", err)
-	}
-}
-
 func boxOfEnds(lo, hi []float64) *relax.WeightBox {
 	n := len(lo) - 1
 	return &relax.WeightBox{Lo: [][]float64{lo[:n], lo[n:]}, Hi: [][]float64{hi[:n], hi[n:]}}
@@ -104,11 +67,11 @@ func TestMassAgainstMeasure(t *testing.T) {
 		if math.IsInf(logP, -1) {
 			continue
 		}
-		p := measure.ExpDown(logP)
+		p := arith.ExpDown(logP)
 		if !c.Reaches(checktest.Exactly(p)) {
 			t.Fatalf("%d weights: certify has %v, check %v", n, p, c.Float())
 		}
-		if l := measure.Log10Down(logP); !c.ReachesLog10(checktest.Exactly(l)) {
+		if l := arith.Log10Down(logP); !c.ReachesLog10(checktest.Exactly(l)) {
 			t.Fatalf("%d weights: certify has log10 %v, check %v", n, l, c.Log10Approx())
 		}
 		if !(c.Log10Approx() <= logP/math.Ln10*(1-1e-9)+1e-9) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
@@ -179,7 +180,7 @@ func tailAt(x, y, sd float64) (arith.DD, float64) {
 	if sd == 0 {
 		return arith.DDOf(0), 0
 	}
-	return tailNear(distance(x, y, sd))
+	return gauss.TailNear(distance(x, y, sd))
 }
 
 // upper is a product of very many factors, at most m 2^e.

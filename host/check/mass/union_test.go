@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/prove/measure"
@@ -47,9 +48,9 @@ func TestUnionAgainstMeasure(t *testing.T) {
 		for i := range lo {
 			boxes = append(boxes, boxOfEnds(lo[i], hi[i]))
 		}
-		p := measure.ExpDown(logP)
+		p := arith.ExpDown(logP)
 		enough := func(c law.Chance) bool {
-			return c.Reaches(checktest.Exactly(p)) && c.ReachesLog10(checktest.Exactly(measure.Log10Down(logP)))
+			return c.Reaches(checktest.Exactly(p)) && c.ReachesLog10(checktest.Exactly(arith.Log10Down(logP)))
 		}
 		if math.IsInf(logP, -1) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	net "psafe/host/model/network"
@@ -207,49 +207,22 @@ func droppedOf(l *posterior.Layer, z []neuron, j int, rate float64) neuron {
 func (t neuron) normal() neuron {
 	sdLo, sdHi := arith.Down(math.Sqrt(t.varLo)), arith.SqrtUp(t.varHi)
 	sdLo = max(0, sdLo)
-	lo := cutMeanDown(t.meanLo, sdLo)
-	hi := cutMeanUp(t.meanHi, sdHi)
-	is := neuron{meanLo: lo, meanHi: hi, squareLo: cutSquare(t.meanLo, sdLo).Lo, squareHi: cutSquare(t.meanHi, sdHi).Hi}
-	is.varLo = max(0, arith.SumDown(is.squareLo, -law.SquareUp(cutMeanUp(t.meanLo, sdLo))))
-	is.varHi = max(0, min(t.varHi, arith.SumUp(is.squareHi, -law.SquareDown(cutMeanDown(t.meanHi, sdHi)))))
+	lo := gauss.ReLUMeanDown(t.meanLo, sdLo)
+	hi := gauss.ReLUMeanUp(t.meanHi, sdHi)
+	is := neuron{meanLo: lo, meanHi: hi, squareLo: gauss.ReLUSquareDown(t.meanLo, sdLo), squareHi: gauss.ReLUSquareUp(t.meanHi, sdHi)}
+	is.varLo = max(0, arith.SumDown(is.squareLo, -law.SquareUp(gauss.ReLUMeanUp(t.meanLo, sdLo))))
+	is.varHi = max(0, min(t.varHi, arith.SumUp(is.squareHi, -law.SquareDown(gauss.ReLUMeanDown(t.meanHi, sdHi)))))
 	return is
 }
 
 // cut is max(t, 0) for a t that is normal given the layers below, with a deviation of which given is at
 // least the square of the mean; or for any t, if given is 0.
 func (t neuron) cut(given float64) neuron {
-	lo := cutMeanDown(t.meanLo, max(0, arith.Down(math.Sqrt(given))))
+	lo := gauss.ReLUMeanDown(t.meanLo, max(0, arith.Down(math.Sqrt(given))))
 	root := arith.SqrtUp(arith.SumUp(law.SquareUp(t.meanHi), t.varHi))
 	is := neuron{meanLo: lo, meanHi: max(0, arith.ProductUp(0.5, arith.SumUp(t.meanHi, root))), squareLo: law.SquareDown(lo), squareHi: t.varHi, varHi: t.varHi}
 	if t.meanHi > 0 {
 		is.squareHi = arith.SumUp(law.SquareUp(t.meanHi), t.varHi)
 	}
 	return is
-}
-
-// cutMeanDown and cutMeanUp bound E max(W, 0) = (mean + E|W|)/2 for W ~ N(mean, sd^2).
-func cutMeanDown(mean, sd float64) float64 {
-	return max(0, mean, arith.ProductDown(0.5, arith.SumDown(mean, curves.AbsMeanDown(mean, sd))))
-}
-
-func cutMeanUp(mean, sd float64) float64 {
-	return max(0, arith.ProductUp(0.5, arith.SumUp(mean, curves.AbsMeanUp(mean, sd))))
-}
-
-// cutSquare holds E max(W, 0)^2 for W ~ N(mean, sd^2). With Q = Prob(N(0,1) > |mean|/sd) and
-// D = sd^2 Q - |mean| (E|W| - |mean|)/2, it is D where the mean is below 0, else mean^2 + sd^2 - D.
-func cutSquare(mean, sd float64) arith.Interval {
-	a, v := math.Abs(mean), arith.Exactly(sd).Square()
-	if sd == 0 {
-		return arith.Exactly(max(0, mean)).Square()
-	}
-	tail := arith.Of(law.TailDown(a, v.Lo), curves.TailUp(law.Ratio(a, v.Hi)))
-	rest := arith.Of(max(0, arith.SumDown(curves.AbsMeanDown(mean, sd), -a)), max(0, arith.SumUp(curves.AbsMeanUp(mean, sd), -a)))
-	d := v.Times(tail).Minus(arith.Exactly(a).Times(rest).Times(arith.Exactly(0.5)))
-	d.Lo = max(0, d.Lo)
-	if mean < 0 {
-		return d
-	}
-	is := arith.Exactly(a).Square().Plus(v).Minus(d)
-	return arith.Of(max(0, is.Lo), is.Hi)
 }

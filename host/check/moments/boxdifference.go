@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 // difference is by how much a row in a box is below the row at its middle, but for what single neurons lose: less than
@@ -66,9 +66,9 @@ func (m *moving) difference(a, s []float64, by Row) difference {
 		}
 	}
 	loss.Plus(off)
-	loss.Add(folded, open.Hi())
+	loss.Add(arith.Sqrt2OverPiUp, open.Hi())
 	above := arith.SumUp(arith.Up(rootOf(steepest)*m.weight), rootOf(openSquare.Hi()))
-	above = arith.SumUp(rootOf(length.Hi()), arith.Up(folded*above))
+	above = arith.SumUp(rootOf(length.Hi()), arith.Up(arith.Sqrt2OverPiUp*above))
 	lower, off := m.passed(0, carried, by)
 	loss.Plus(off)
 	d := m.down(lower, noise, s, meets)
@@ -109,8 +109,8 @@ func (m *moving) down(through, noise, last, meets []float64) difference {
 			noisy, slope = arith.SumUp(noisy, rootOf(more.Hi())), arith.SumUp(slope, rootOf(bend.Hi()))
 		}
 		size := max(math.Abs(mean.Lo()), math.Abs(mean.Hi()))
-		loss.Add(r, arith.SumUp(curves.AbsMeanUp(size, sd), arith.Up(folded*noisy)))
-		slope = arith.SumUp(sd, arith.Up(folded*slope))
+		loss.Add(r, arith.SumUp(gauss.AbsMeanUp(size, sd), arith.Up(arith.Sqrt2OverPiUp*noisy)))
+		slope = arith.SumUp(sd, arith.Up(arith.Sqrt2OverPiUp*slope))
 		v.Add(arith.Up(r*r), arith.Up(slope*slope))
 	}
 	return difference{loss: loss.Hi(), variance: max(0, v.Hi())}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -21,16 +22,16 @@ func (f *response) openUp(r bounds, by Plane) float64 {
 		if math.IsNaN(y0) || math.IsNaN(y1) {
 			return arith.Inf
 		}
-		heights[i], shares[i] = everywhereUp(s.power, -s.slope, s.bend, r, by), min(tailOf(y0), tailOf(-y1))
+		heights[i], shares[i] = everywhereUp(s.power, -s.slope, s.bend, r, by), min(gauss.TailUp(y0), gauss.TailUp(-y1))
 		if !(heights[i] < arith.Inf) {
 			return arith.Inf
 		}
 		top = max(top, heights[i])
 	}
 	for i := range heights {
-		sum = arith.Up(sum + arith.Up(shares[i]*expUp(heights[i]-top)))
+		sum = arith.Up(sum + arith.Up(shares[i]*arith.ExpUp(heights[i]-top)))
 	}
-	return arith.Up(top + logUp(sum))
+	return arith.Up(top + arith.LogUp(sum))
 }
 
 // momentUp bounds the logarithm of a response's moment for a neuron whose mean and variance are known up to rounding.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -19,8 +19,6 @@ const (
 	statedShare = 1.0 / 64
 	// shareUnits is how many parts of a difference shares are told in.
 	shareUnits = 128
-	// folded is more than sqrt(2/pi) = 0.79788456080286535587...
-	folded = 0.7978845608028655
 )
 
 // spread says that rows were bounded by their middles and by differences.
@@ -85,7 +83,7 @@ func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Ro
 	err = fault.OnCores(ctx, len(rows), func(r int) {
 		tails[r] = 1
 		if rows[r].Rate > 0 {
-			tails[r] = min(1, arith.Up(rows[r].Budget+expUp(m.boxTailLogUp(&of[r], rows[r]))))
+			tails[r] = min(1, arith.Up(rows[r].Budget+arith.ExpUp(m.boxTailLogUp(&of[r], rows[r]))))
 		}
 	})
 	return m.around, tails, err
@@ -146,7 +144,7 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64) (*mov
 func quantile(tau float64, layers int) float64 {
 	lo, hi := 0.0, 40.0
 	for hi-lo > 0x1p-40 {
-		if mid := (lo + hi) / 2; float64(layers)*curves.TailUp(arith.DDOf(mid)) <= tau {
+		if mid := (lo + hi) / 2; float64(layers)*gauss.TailOfUp(arith.DDOf(mid)) <= tau {
 			hi = mid
 		} else {
 			lo = mid
@@ -181,7 +179,7 @@ func (m *moving) firstReach(q float64) []float64 {
 		for k, r := range m.radius {
 			if r > 0 {
 				at := k*len(reach) + i
-				mean.Add(curves.AbsMeanUp(l.Weight.Mean[at], l.Weight.SdHi[at]), r)
+				mean.Add(gauss.AbsMeanUp(l.Weight.Mean[at], l.Weight.SdHi[at]), r)
 				v.Add(m.vary[0][at], arith.Up(r*r))
 			}
 		}
@@ -200,7 +198,7 @@ func (m *moving) sides(tau float64) {
 			if !(room.Lo > 0) {
 				return 1
 			}
-			return curves.TailUp(arith.DDOf(room.Over(sd).Lo))
+			return gauss.TailOfUp(arith.DDOf(room.Over(sd).Lo))
 		}
 		side, fails := 0.5, 0.0
 		if on, off := away(n.mean), away(n.mean.Negated()); min(on, off) <= tau*(1+0x1p-20) {
@@ -264,8 +262,8 @@ func (m *moving) secondReach(j int, q float64) float64 {
 		m.squares[j*inputs+k] = arith.SumUp(arith.Up(size*size), arith.SumUp(noise.Hi(), own.Hi()))
 		if r > 0 {
 			sd := rootOf(noise.Hi())
-			mean.Add(r, arith.SumUp(curves.AbsMeanUp(size, sd), arith.Up(folded*rootOf(own.Hi()))))
-			slope := arith.SumUp(sd, arith.Up(folded*rootOf(steepest)))
+			mean.Add(r, arith.SumUp(gauss.AbsMeanUp(size, sd), arith.Up(arith.Sqrt2OverPiUp*rootOf(own.Hi()))))
+			slope := arith.SumUp(sd, arith.Up(arith.Sqrt2OverPiUp*rootOf(steepest)))
 			v.Add(arith.Up(r*r), arith.Up(slope*slope))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // stretch is e^(power + slope t + bend t^2/2), or more, for t between two numbers.
@@ -96,22 +97,11 @@ func responseOf(h, a, share, radius float64, base *stretch, bend arith.Interval)
 
 // valueUp is at least log E G(W) for W ~ N(mean, v), v > 0 ((51d) of docs/theory.md).
 func (f *response) valueUp(mean, v float64) float64 {
-	factors, powers, top := make([]float64, len(f.parts)), make([]float64, len(f.parts)), math.Inf(-1)
-	for i := range f.parts {
-		factors[i], powers[i] = f.parts[i].partUp(mean, v)
-		if !(powers[i] < arith.Inf) {
-			return arith.Inf
-		}
-		top = max(top, powers[i])
+	pieces := make([]gauss.Piece, len(f.parts))
+	for i, s := range f.parts {
+		pieces[i] = gauss.Piece{To: s.to, Power: s.power, Slope: s.slope, Bend: s.bend}
 	}
-	sum := 0.0
-	for i := range factors {
-		sum = arith.Up(sum + arith.Up(factors[i]*expUp(powers[i]-top)))
-	}
-	if u := arith.Up(top + logUp(sum)); u < arith.Inf {
-		return u
-	}
-	return arith.Inf
+	return gauss.PiecesMomentUp(pieces, mean, v)
 }
 
 // at is at least the exponent at t.
@@ -135,38 +125,6 @@ func (s *stretch) ends(r bounds) (y0, y1 float64, root arith.Interval) {
 		y1 = arith.Exactly(s.to).Times(room).Minus(shift).Over(spread).Hi
 	}
 	return y0, y1, root
-}
-
-// partUp is a stretch's part of the moment, as a factor and a power of e.
-func (s *stretch) partUp(mean, v float64) (factor, power float64) {
-	y0, y1, root := s.ends(bounds{arith.Exactly(mean), arith.Exactly(v)})
-	switch {
-	case math.IsNaN(y0) || math.IsNaN(y1):
-		return 1, arith.Inf
-	case y0 >= centre:
-		factor, power = s.fallUp(s.from, y0, mean, v, root)
-	case y1 <= -centre:
-		factor, power = s.fallUp(s.to, -y1, mean, v, root)
-	default:
-		mass := arith.Up(arith.Up(tailUp(y0)+tailUp(-y1)) - 1)
-		factor, power = arith.Exactly(max(mass, 0x1p-60)).Over(root).Hi, arith.Up(s.power+powerUp(-s.slope, s.bend, mean, v))
-	}
-	if math.IsNaN(factor) || math.IsNaN(power) {
-		return 1, arith.Inf
-	}
-	return factor, power
-}
-
-// fallUp is the part of a stretch over which the density falls from x on, y deviations from the mode or more: by
-// Mills' ratio, and by its length.
-func (s *stretch) fallUp(x, y, mean, v float64, root arith.Interval) (factor, power float64) {
-	off, sd := arith.Exactly(x).Minus(arith.Exactly(mean)), arith.Exactly(v).Sqrt()
-	factor = arith.Exactly(millsUp(y)).Over(root).Hi
-	if length := arith.Exactly(s.to).Minus(arith.Exactly(s.from)).Hi; length < arith.Inf {
-		factor = min(factor, arith.Exactly(length).Over(sd).Hi)
-	}
-	far := off.Square().Over(arith.Exactly(v)).Lo / 2
-	return arith.Up(factor * density0), arith.Up(s.at(arith.Exactly(x)) - far)
 }
 
 // certainUp is at least the logarithm where t is surely within an interval.

@@ -26,8 +26,7 @@ func TestConstantOfRow(t *testing.T) {
 	}
 }
 
-// TestOfNothing: weights that meet a 0 make no noise, of whatever size, and a chance below the least power of 2 that
-// expUp gives is one that certify may claim.
+// TestOfNothing: weights that meet a 0 make no noise, of whatever size.
 func TestOfNothing(t *testing.T) {
 	post := sumtest.RandomNoisy(rand.New(rand.NewPCG(8, 3)), network.Activation{Kind: network.Tanh}, 0.5, 1, 1, 2)
 	clear(post.Layers[0].Bias.SdLo)
@@ -37,11 +36,5 @@ func TestOfNothing(t *testing.T) {
 	}
 	if n := neurons(&post.Layers[0], []float64{1}); !(n[0].variance.Lo > 0) {
 		t.Error("a weight makes no noise")
-	}
-	if got := chanceUp(-2000); !(got > 0 && got < 1e-320) {
-		t.Errorf("e^-2000 is at most %v", got)
-	}
-	if got := chanceUp(-710); !(got >= 4.476e-309 && got < 4.477e-309) {
-		t.Errorf("e^-710 is at most %v", got)
 	}
 }

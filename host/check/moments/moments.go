@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -240,7 +241,7 @@ func (a *around) firstApprox(e exponent) float64 {
 			sum += momentApprox(act, e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
 			continue
 		}
-		sum += valueUp(e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
+		sum += gauss.ReLUMomentUp(e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
 	}
 	return sum
 }
@@ -287,7 +288,7 @@ func (a *around) shownUp(k int, e exponent, tau float64, row Row) float64 {
 		return arith.Inf
 	}
 	e, power := a.below(k, e.times(row.Rate), row.Planes, rough)
-	up := arith.Up(arith.Up(power+a.firstUp(e, pieceTol(rough))) + logUp(1/tau*(1+0x1p-50)))
+	up := arith.Up(arith.Up(power+a.firstUp(e, pieceTol(rough))) + arith.LogUp(1/tau*(1+0x1p-50)))
 	return arith.Exactly(up).Over(arith.Exactly(row.Rate)).Hi
 }
 
@@ -302,7 +303,7 @@ func (a *around) quantileUp(e exponent, tau float64) float64 {
 		}
 		size += e.al[j]*e.al[j]*(v+n.mean.Radius()) + e.b[j]*e.b[j]*v*(m*m+v)
 	}
-	log := logUp(1 / tau * (1 + 0x1p-50))
+	log := arith.LogUp(1 / tau * (1 + 0x1p-50))
 	if e.zero() {
 		return 0
 	}

@@ -6,66 +6,12 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
-
-// TestValueUp: at or above the moment, which measure's tests compare with exact arithmetic, and near it.
-func TestValueUp(t *testing.T) {
-	r := rand.New(rand.NewPCG(51, 1))
-	for i := range testscale.Cases(t, 20000) {
-		size := []float64{0.5, 1.5, 3}[i%3]
-		v := math.Exp(size * r.NormFloat64())
-		wild := func() float64 { return r.NormFloat64() * math.Exp(size*r.NormFloat64()) }
-		mean, al, b := wild()*math.Sqrt(v), wild()/math.Sqrt(v), 0.0
-		switch i / 3 % 3 {
-		case 1:
-			b = 0.99 * r.Float64() / v
-		case 2:
-			b = -math.Abs(wild()) / v
-		}
-		got, exact := valueUp(al, b, mean, v), measure.ReLUMomentUp(al, b, mean, v)
-		if more := 1e-12 * (1 + math.Abs(exact)); got < exact-more || got > exact+1e5*more {
-			t.Errorf("Lam(%v, %v; %v, %v): %v, certify has %v", al, b, mean, v, got, exact)
-		}
-	}
-	for _, c := range [][4]float64{{1, 1, 0, 1}, {1, 2, 0, 1}, {1, 0, 0, 0}, {math.NaN(), 0, 0, 1}, {1, 0, math.Inf(1), 1}, {1, 0, 0, math.Inf(1)}, {-1e200, 0, 1e200, 1}} {
-		if got := valueUp(c[0], c[1], c[2], c[3]); got != arith.Inf {
-			t.Errorf("Lam(%v) = %v", c, got)
-		}
-	}
-}
-
-// TestParts: tails, Mills' ratios and logarithms are bounds, and near.
-func TestParts(t *testing.T) {
-	for z := -35.0; z < 60; z += 0.0371 {
-		if z < centre {
-			if got, least := tailUp(z), measure.TailDown(z); got < least || got > measure.TailUp(z)*(1+1e-8) {
-				t.Errorf("Q(%v): %v, it is at least %v", z, got, least)
-			}
-			continue
-		}
-		if z < 37 {
-			density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
-			if got, m := millsUp(z), measure.TailDown(z)/density; got < m*(1-1e-12) || got > m*(1+1e-8) {
-				t.Errorf("M(%v): %v, it is about %v", z, got, m)
-			}
-		} else if got := millsUp(z); got > 1/z*(1+1e-11) || got < 1/z*(1-1/z/z) {
-			t.Errorf("M(%v): %v", z, got)
-		}
-	}
-	for x := 1e-290; x < 1e290; x *= 7.3 {
-		if got := logUp(x); !(measure.ExpDown(-got) <= 1/x*(1+1e-15) || x < 1 && measure.ExpUp(got) >= x) || got > math.Log(x)+1e-12*(1+math.Abs(math.Log(x))) {
-			t.Errorf("ln %v: %v", x, got)
-		}
-	}
-	if !math.IsInf(logUp(0), 1) || !math.IsInf(logUp(math.NaN()), 1) || expUp(math.NaN()) != 1 || expUp(-1e9) <= 0 || tailUp(math.NaN()) != 1 {
-		t.Error("edges")
-	}
-}
 
 // TestHeightUp: above what is seen at random points, and near it.
 func TestHeightUp(t *testing.T) {
@@ -78,7 +24,7 @@ func TestHeightUp(t *testing.T) {
 			al *= 4 / math.Sqrt(v)
 			mean, variance := n.mean.Middle(), n.variance.Middle()
 			slope := func(dm, dv float64) float64 {
-				return valueUp(al, b, mean+dm, variance+dv) - valueUp(al, b, mean-dm, variance-dv)
+				return gauss.ReLUMomentUp(al, b, mean+dm, variance+dv) - gauss.ReLUMomentUp(al, b, mean-dm, variance-dv)
 			}
 			const step = 1e-4
 			by = Plane{slope(step, 0) / (2 * step), slope(0, step) / (2 * step)}
@@ -88,7 +34,7 @@ func TestHeightUp(t *testing.T) {
 		for j := range 900 {
 			mean, variance := n.mean.Lo+(n.mean.Hi-n.mean.Lo)*float64(j%30)/29, n.variance.Lo+(n.variance.Hi-n.variance.Lo)*float64(j/30)/29
 			mean, variance = min(mean, n.mean.Hi), min(variance, n.variance.Hi)
-			h := valueUp(al, b, mean, variance) - by.Mean*mean - by.Variance*variance
+			h := gauss.ReLUMomentUp(al, b, mean, variance) - by.Mean*mean - by.Variance*variance
 			if seen = max(seen, h); h-1e-10*(1+math.Abs(h)) > got {
 				t.Errorf("case %d: %v is below %v at %v, %v", i, got, h, mean, variance)
 			}
@@ -98,8 +44,8 @@ func TestHeightUp(t *testing.T) {
 		}
 	}
 	// Along the variance alone, where the surface is about log Q(6/s) and bends down.
-	thin, by := bounds{arith.Exactly(6), arith.Of(0.5, 3)}, Plane{0, (valueUp(50, 0, 6, 1.2001) - valueUp(50, 0, 6, 1.1999)) / 2e-4}
-	if got, inside := thin.heightUp(relu{50, 0}, by, 1e-3), valueUp(50, 0, 6, 1.2)-1.2*by.Variance; got < inside-1e-9 || got > inside+0.1 {
+	thin, by := bounds{arith.Exactly(6), arith.Of(0.5, 3)}, Plane{0, (gauss.ReLUMomentUp(50, 0, 6, 1.2001) - gauss.ReLUMomentUp(50, 0, 6, 1.1999)) / 2e-4}
+	if got, inside := thin.heightUp(relu{50, 0}, by, 1e-3), gauss.ReLUMomentUp(50, 0, 6, 1.2)-1.2*by.Variance; got < inside-1e-9 || got > inside+0.1 {
 		t.Errorf("%v along the variance, %v inside", got, inside)
 	}
 	// Variances over 15 decades, for which values do not suffice: the largest pieces are cut first, by quotients.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -67,21 +68,9 @@ func (a *around) tailUp(row *property.Row, by *Row) float64 {
 	}
 	sum := 0.0
 	for _, of := range by.parts(max(0, least.Lo())) {
-		sum = arith.SumUp(sum, chanceUp(a.tailLogUp(row, &of)))
+		sum = arith.SumUp(sum, arith.ExpUp(a.tailLogUp(row, &of)))
 	}
 	return min(1, sum)
-}
-
-// chanceUp is at least e^y for y <= 0 as expUp, but not above 2^-1000 where e^y is much less: certify claims such chances.
-func chanceUp(y float64) float64 {
-	switch {
-	case y < -746: // e^-746 < 2^-1076
-		return arith.Eta
-	case y < -700:
-		root := expUp(y / 2)
-		return arith.Up(root * root)
-	}
-	return expUp(y)
 }
 
 // heightUp is at least g(h sqrt v) - square v for all variances v of a part. That is convex in v, so the ends do; where
@@ -92,7 +81,8 @@ func (of *part) heightUp() float64 {
 		if v == 0 {
 			return 0
 		}
-		return arith.Up(tiltedUp(h.Times(arith.Exactly(v).Sqrt())) + arith.Up(-of.square*v))
+		u := h.Times(arith.Exactly(v).Sqrt()) // g is convex
+		return arith.Up(max(gauss.TiltedTailUp(max(0, u.Lo)), gauss.TiltedTailUp(u.Hi)) + arith.Up(-of.square*v))
 	}
 	if of.to < arith.Inf {
 		return max(at(of.from), at(of.to))
@@ -101,43 +91,4 @@ func (of *part) heightUp() float64 {
 		return arith.Inf
 	}
 	return at(of.from)
-}
-
-// tiltedUp is at least log Q(t) + u t for all t: between two points it is at most log Q at the left one and u t at
-// the right one, and where that is much more than what is seen, they are too far apart.
-func tiltedUp(u arith.Interval) float64 {
-	const left, most, near, mostCells = -8, 30, 0x1p-9, 1 << 14
-	if !(u.Lo >= 0 && u.Hi <= most) {
-		return arith.Up(arith.Exactly(u.Hi).Square().Hi / 2) // the most of -t^2/2 + u t; NaN and +Inf remain
-	}
-	tail := func(t float64) float64 {
-		factor, power := portion(arith.Exactly(t), 0, arith.Up(-t*t/2))
-		return arith.Up(logUp(factor) + power)
-	}
-	right := math.Ceil(u.Hi) + 6
-	seen := func(t float64) float64 { return math.Log(math.Erfc(t/math.Sqrt2)/2) + u.Hi*t } // about it: concave
-	lo, hi := float64(left), right
-	for hi-lo > 0x1p-10 {
-		if x, y := lo+(hi-lo)/3, hi-(hi-lo)/3; seen(x) < seen(y) {
-			lo = x
-		} else {
-			hi = y
-		}
-	}
-	enough := seen(lo) + near
-	// Beyond the ends: Q <= 1, and Q(t) <= e^(-t^2/2), which is on the right of u.
-	top := max(arith.Up(left*u.Lo), arith.Up(arith.Up(u.Hi*right)-right*right/2))
-	stack, cells := [][2]float64{{left, right}}, 0
-	for len(stack) > 0 {
-		c := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		cells++
-		bound := arith.Up(tail(c[0]) + max(arith.Up(u.Lo*c[1]), arith.Up(u.Hi*c[1])))
-		if mid := (c[0] + c[1]) / 2; bound > enough && cells < mostCells && c[0] < mid && mid < c[1] {
-			stack = append(stack, [2]float64{c[0], mid}, [2]float64{mid, c[1]})
-			continue
-		}
-		top = max(top, bound)
-	}
-	return top
 }

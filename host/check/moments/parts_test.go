@@ -7,31 +7,9 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 	"psafe/internal/testscale"
 )
-
-// TestTiltedUp: it is at least what certify has at both ends and between, and hardly more.
-func TestTiltedUp(t *testing.T) {
-	r := rand.New(rand.NewPCG(34, 22))
-	for range testscale.Cases(t, 100) {
-		u := 8 * r.Float64() * r.Float64()
-		got, least := tiltedUp(arith.Exactly(u)), math.Inf(-1)
-		for k := range 200 {
-			x := u - 1 - 6*float64(k)/200 + 2*r.Float64()
-			least = max(least, measure.LogUp(measure.TailDown(x))+u*x)
-		}
-		if want := measure.TiltedTailUp(u); got < least-1e-11*(1+u*u) || u > 0.1 && math.Abs(got-want) > 0x1p-8 {
-			t.Errorf("u = %v: %v, certify has %v, seen %v", u, got, want, least)
-		}
-		if wide := tiltedUp(arith.Of(u, 2*u)); 2*u < 8 && wide < max(got, measure.TiltedTailUp(2*u))-1e-3 {
-			t.Errorf("from %v to %v: %v", u, 2*u, wide)
-		}
-	}
-	if got := tiltedUp(arith.Exactly(100)); math.Abs(got-5000) > 1e-9 {
-		t.Errorf("u = 100: %v", got)
-	}
-}
 
 // TestHeightOfPart: the tail is at most what a part says at its ends, where it has ends.
 func TestHeightOfPart(t *testing.T) {
@@ -43,7 +21,7 @@ func TestHeightOfPart(t *testing.T) {
 		height := of.heightUp()
 		for k := range 11 {
 			v := of.from + (of.to-of.from)*float64(k)/10
-			if room := height + of.square*v - measure.TiltedTailUp(h*math.Sqrt(v)); room < -1e-6 {
+			if room := height + of.square*v - gauss.TiltedTailUp(h*math.Sqrt(v)); room < -1e-6 {
 				t.Errorf("case %d: %v too low at the variance %v of %+v", i, -room, v, of)
 			}
 		}
@@ -89,7 +67,7 @@ func TestEverywhere(t *testing.T) {
 			of.variance.Hi += 2
 		}
 		exact := func(share float64) float64 {
-			return measure.MomentUp(al, b, of.mean.Lo+share*(of.mean.Hi-of.mean.Lo), of.variance.Lo+share*(of.variance.Hi-of.variance.Lo))
+			return gauss.MomentUp(al, b, of.mean.Lo+share*(of.mean.Hi-of.mean.Lo), of.variance.Lo+share*(of.variance.Hi-of.variance.Lo))
 		}
 		by := Plane{} // through the ends
 		if slope := exact(1) - exact(0); i%2 == 0 {

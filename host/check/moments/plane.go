@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // bounds hold the mean and the variance of a neuron.
@@ -138,16 +139,8 @@ func (c *climb) bends(r bounds) (mean, variance float64) {
 func everywhereUp(power, al, b float64, r bounds, by Plane) float64 {
 	most := math.Inf(-1)
 	for _, v := range []float64{r.variance.Lo, r.variance.Hi} {
-		room := arith.Exactly(1).Minus(arith.Exactly(b).Times(arith.Exactly(v)))
-		if !(room.Lo > 0) {
-			return arith.Inf
-		}
-		root := 0.0 // of 1 - b v, the logarithm, negated
-		if b != 0 {
-			root = logUp(arith.Exactly(1).Over(room.Sqrt()).Hi)
-		}
 		for _, mean := range []float64{r.mean.Lo, r.mean.Hi} {
-			most = max(most, arith.Up(arith.Up(power+powerUp(al, b, mean, v))+arith.Up(root+by.down(mean, v))))
+			most = max(most, arith.Up(arith.Up(power+gauss.MomentUp(al, b, mean, v))+by.down(mean, v)))
 		}
 	}
 	if b < 0 {
@@ -161,7 +154,7 @@ func everywhereUp(power, al, b float64, r bounds, by Plane) float64 {
 // relu is (51), Lam(al, b; ., .).
 type relu struct{ al, b float64 }
 
-func (s relu) valueUp(mean, v float64) float64 { return valueUp(s.al, s.b, mean, v) }
+func (s relu) valueUp(mean, v float64) float64 { return gauss.ReLUMomentUp(s.al, s.b, mean, v) }
 
 func (s relu) bendsDown() bool { return s.al > 0 || s.b < 0 }
 
@@ -175,18 +168,10 @@ func (s relu) openUp(r bounds, by Plane) float64 {
 	for _, mean := range []float64{r.mean.Lo, r.mean.Hi} {
 		down = max(down, by.down(mean, r.variance.Lo), by.down(mean, r.variance.Hi))
 	}
-	closed := tailOf(r.mean.Over(r.variance.Sqrt()).Lo)
+	closed := gauss.TailUp(r.mean.Over(r.variance.Sqrt()).Lo)
 	room := arith.Exactly(1).Minus(arith.Exactly(s.b).Times(r.variance))
 	spread := r.variance.Times(room).Sqrt() // of all pairs, so it holds those that there are
-	share := tailOf(r.mean.Minus(arith.Exactly(s.al).Times(r.variance)).Over(spread).Negated().Lo)
+	share := gauss.TailUp(r.mean.Minus(arith.Exactly(s.al).Times(r.variance)).Over(spread).Negated().Lo)
 	top := max(open, down)
-	return arith.Up(top + logUp(arith.Up(arith.Up(share*expUp(open-top))+arith.Up(closed*expUp(down-top)))))
-}
-
-// tailOf is at least Q(z), and at least e^-700.
-func tailOf(z float64) float64 {
-	if z >= centre {
-		return arith.Up(min(1/z, 1) * expUp(-z*z/2*(1-0x1p-50))) // Q(z) < phi(z)/z
-	}
-	return tailUp(z)
+	return arith.Up(top + arith.LogUp(arith.Up(arith.Up(share*arith.ExpUp(open-top))+arith.Up(closed*arith.ExpUp(down-top)))))
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/check/cases"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	net "psafe/host/model/network"
 	"psafe/host/prove"
@@ -158,7 +158,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.FailUp(t.Context(), &task, nil, []float64{0.1}, checktest.AtMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := curves.TailUp(arith.DDOf(z))
+		want := gauss.TailOfUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/covary"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
@@ -128,7 +128,7 @@ func (l *LinearPass) tailUp(row *property.Row) float64 {
 	sum.Plus(at)
 	for i, radius := range l.radius {
 		if radius != 0 {
-			sum.Add(-curves.AbsMeanUp(math.Abs(slope[i]), n.along[i]), radius)
+			sum.Add(-gauss.AbsMeanUp(math.Abs(slope[i]), n.along[i]), radius)
 		}
 	}
 	for k := range l.fed {
@@ -155,7 +155,7 @@ func (l *LinearPass) tailUp(row *property.Row) float64 {
 	if root == 0 {
 		return 0
 	}
-	return curves.TailUp(arith.DDOf(arith.Down(least / root)))
+	return gauss.TailOfUp(arith.DDOf(arith.Down(least / root)))
 }
 
 // rows are the row's coefficients of the outputs of each layer for all x of the cell: numbers that are the same

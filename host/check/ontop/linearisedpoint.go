@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/covary"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/read/property"
@@ -63,7 +63,7 @@ func (p *pointLaw) TailUp(row *property.Row) float64 {
 	case m > 0 && v.Hi == 0:
 		return 0
 	case m > 0:
-		return curves.TailUp(law.Ratio(m, v.Hi))
+		return gauss.TailOfUp(law.Ratio(m, v.Hi))
 	case v.Lo > 0:
 		return min(1, arith.Up(1-law.TailDown(-m, v.Lo)))
 	}

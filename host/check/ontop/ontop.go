@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/cases"
 	"psafe/host/check/covary"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
@@ -77,7 +77,7 @@ func (t *TopPass) tailUp(row *property.Row, met bool) float64 {
 	case !arith.Finite(least, least) || !v.Finite() || v.Hi <= 0:
 		return 1
 	case least > 0:
-		return curves.TailUp(law.Ratio(least, v.Hi))
+		return gauss.TailOfUp(law.Ratio(least, v.Hi))
 	case met && v.Lo > 0 && least < 0:
 		return arith.Up(1 - law.TailDown(-least, v.Lo))
 	}
@@ -124,7 +124,7 @@ func (t *TopPass) meanDown(r *covary.TopRow, c *relax.Chosen) float64 {
 	for j, a := range r.Mean {
 		sum.Add(arith.LeastProduct(a.Lo, a.Hi, c.At[j], c.At[j]))
 		if c.Half[j] != 0 {
-			sum.Add(-curves.AbsMeanUp(a.Size(), r.Marginal(j)), c.Half[j])
+			sum.Add(-gauss.AbsMeanUp(a.Size(), r.Marginal(j)), c.Half[j])
 		}
 	}
 	live := slices.DeleteFunc(upTo(t.In), func(j int) bool {
@@ -133,7 +133,7 @@ func (t *TopPass) meanDown(r *covary.TopRow, c *relax.Chosen) float64 {
 	mean, sd := r.AlongUp(c, live, t.radius)
 	for k, radius := range t.radius {
 		if radius != 0 {
-			sum.Add(-curves.AbsMeanUp(mean[k], sd[k]), radius)
+			sum.Add(-gauss.AbsMeanUp(mean[k], sd[k]), radius)
 		}
 	}
 	return sum.Lo()

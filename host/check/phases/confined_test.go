@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/check/cases"
 	"psafe/host/check/clbp"
 	"psafe/host/check/relax"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/branch"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
@@ -216,7 +216,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 		for k := range c.post.Layers {
 			g, list := &c.post.Layers[k].Weight, []float64(nil)
 			for j, mean := range g.Mean {
-				list = append(list, measure.AbsMeanUp(mean, g.SdHi[j]))
+				list = append(list, gauss.AbsMeanUp(mean, g.SdHi[j]))
 			}
 			absMeans = append(absMeans, list)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/check/cases"
 	"psafe/host/check/clbp"
@@ -17,7 +18,6 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/branch"
 	"psafe/host/prove/confine"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/networktest"
@@ -174,7 +174,7 @@ func likeCertify(t *testing.T, p *confined, post *posterior.Posterior, box prope
 	for _, l := range post.Layers {
 		list := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
-			list[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+			list[j] = gauss.AbsMeanUp(mean, l.Weight.SdHi[j])
 		}
 		absMeans = append(absMeans, list)
 	}

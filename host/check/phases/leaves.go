@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/clbp"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	"psafe/host/read/property"
@@ -222,7 +222,7 @@ func halfTails(v, h float64, n int) []float64 {
 	tails := make([]float64, n)
 	z := law.Ratio(h, v)
 	for k := range tails {
-		tails[k] = curves.TailUp(z.Times(arith.DDOf(float64(k))))
+		tails[k] = gauss.TailOfUp(z.Times(arith.DDOf(float64(k))))
 	}
 	tails[0] = 0.5
 	return tails
@@ -263,7 +263,7 @@ func belowUp(l leafTail, h float64) []float64 {
 			break
 		}
 		if q = append(q, 0); len(v) > 0 {
-			q[k] = curves.TailUp(law.Ratio(x, v[0]))
+			q[k] = gauss.TailOfUp(law.Ratio(x, v[0]))
 		}
 	}
 	q = append(q, 1)

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -307,7 +307,7 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		best = min(best, arith.Up(sum.belowUp(besides, rest)*smoothedUp(f.rate, rest.sd.Lo)))
 		for k := 0.3; k < 2; k *= 1.15 {
 			s := k * exponent / f.rate
-			missed := curves.ExpNegUp(arith.DDOf(arith.Down(f.rate * s)))
+			missed := arith.ExpNegUp(arith.DDOf(arith.Down(f.rate * s)))
 			best = min(best, arith.Up(sum.belowUp(arith.Up(s+besides), rest)/arith.Down(1-missed)))
 		}
 		if sum.lost < max(1e-7, best/64) {
@@ -323,8 +323,8 @@ func smoothedUp(rate, sd float64) float64 {
 	if !(r >= 1 && r < 30) {
 		return arith.Inf
 	}
-	m, k := curves.Density(arith.DDOf(r))
-	phi := arith.Up(m.Scaled(k).RoundUp(curves.TailErr))
+	m, k := gauss.DensityOf(arith.DDOf(r))
+	phi := arith.Up(m.Scaled(k).RoundUp(gauss.TailErr))
 	return arith.Up(1 + arith.Up(phi/arith.Down(r*arith.Down(1-normalTailUp(r)))))
 }
 

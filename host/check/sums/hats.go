@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 // Expectations over a standard normal Z of functions that are known at a few nodes
@@ -78,9 +78,9 @@ func newHats(step float64) *hats {
 // which is exact, is wrong by less than 2^-56 (q Q(p) + phi(p)).
 func towardsUp(p, q float64) (falling, rising float64) {
 	value := func(m arith.DD, k int) arith.DD { return m.Scaled(k) }
-	tailP, densityP := value(curves.Tail(arith.DDOf(p))), value(curves.Density(arith.DDOf(p)))
-	mass := tailP.Minus(value(curves.Tail(arith.DDOf(q))))
-	diff := densityP.Minus(value(curves.Density(arith.DDOf(q))))
+	tailP, densityP := value(gauss.TailOf(arith.DDOf(p))), value(gauss.DensityOf(arith.DDOf(p)))
+	mass := tailP.Minus(value(gauss.TailOf(arith.DDOf(q))))
+	diff := densityP.Minus(value(gauss.DensityOf(arith.DDOf(q))))
 	off := 0x1p-56 * (q*tailP.Hi + densityP.Hi)
 	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(arith.Up(x.Hi+x.Lo)+off)/(q-p))) }
 	return bound(mass.Times(arith.DDOf(q)).Minus(diff)), bound(diff.Minus(mass.Times(arith.DDOf(p))))
@@ -103,8 +103,8 @@ var tailCurves = sync.OnceValue(func() *struct{ q, bend []float64 } {
 		c.q = append(c.q, normalTailUp(y))
 		at, bend := max(y, -1), 0.
 		if at < 0 {
-			m, e := curves.Density(arith.DDOf(-at))
-			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(curves.TailErr)))
+			m, e := gauss.DensityOf(arith.DDOf(-at))
+			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(gauss.TailErr)))
 		}
 		c.bend = append(c.bend, bend)
 	}

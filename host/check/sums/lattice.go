@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
 )
 
 // Sums of independent terms on a lattice of step d (doc.go): a
@@ -182,7 +181,7 @@ func (l *lattice) notPositiveUp(n int, rest normalVar) float64 {
 	}
 	for c := 0.3; c < 3.2; c += 0.15 {
 		s := arith.Up(arith.Up(c*arith.SqrtUp(float64(n))) * l.step)
-		miss := curves.ExpNegUp(arith.DDOf(arith.Down(2 * arith.Down(c*c))))
+		miss := arith.ExpNegUp(arith.DDOf(arith.Down(2 * arith.Down(c*c))))
 		best = min(best, arith.Up(l.belowUp(s, rest)/arith.Down(1-miss)))
 	}
 	return best

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 // The standard normal distribution for sums of neurons, in a table: Prob(Z <= z) at
@@ -86,9 +86,9 @@ func tailBounds(z float64) (lo, hi float64) {
 		lo, hi = tailBounds(-z)
 		return arith.SumDown(1, -hi), arith.SumUp(1, -lo)
 	}
-	m, k := curves.Tail(arith.DDOf(z))
+	m, k := gauss.TailOf(arith.DDOf(z))
 	q := m.Scaled(k)
-	return -arith.DD{Hi: -q.Hi, Lo: -q.Lo}.RoundUp(curves.TailErr), q.RoundUp(curves.TailErr)
+	return -arith.DD{Hi: -q.Hi, Lo: -q.Lo}.RoundUp(gauss.TailErr), q.RoundUp(gauss.TailErr)
 }
 
 // betweenUp is an upper bound of Prob(x <= Z <= y) for -9 < x, y < 9: the difference of
@@ -102,16 +102,16 @@ func betweenUp(x, y float64) float64 {
 	case x < 0:
 		return arith.SumUp(betweenUp(0, -x), betweenUp(0, y))
 	}
-	m, k := curves.Tail(arith.DDOf(x))
-	n, l := curves.Tail(arith.DDOf(y))
+	m, k := gauss.TailOf(arith.DDOf(x))
+	n, l := gauss.TailOf(arith.DDOf(y))
 	q := m.Scaled(k).Minus(n.Scaled(l))
-	return max(0, arith.SumUp(q.RoundUp(curves.TailErr), m.Scaled(k).Hi*(2*curves.TailErr)))
+	return max(0, arith.SumUp(q.RoundUp(gauss.TailErr), m.Scaled(k).Hi*(2*gauss.TailErr)))
 }
 
 // normalTailUp is at or above Q(z) for every z, and 1 for NaN.
 func normalTailUp(z float64) float64 {
 	if z >= 0 {
-		return curves.TailUp(arith.DDOf(z))
+		return gauss.TailOfUp(arith.DDOf(z))
 	}
 	if z > -9 {
 		_, hi := tailBounds(z)

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/arith/gauss"
 )
 
 // What of a neuron's law at a point is left without the draws in which it is large (doc.go,
@@ -189,8 +189,8 @@ var theShareTable = sync.OnceValue(func() *shareTable {
 		from, to := y-shareOff-shareCell, y+shareOff+2*shareCell
 		bend := 0.
 		if at := min(max(-1, from), to); at < 0 {
-			m, e := curves.Density(arith.DDOf(-at))
-			bend = m.Scaled(e).RoundUp(curves.TailErr) * -at / 2 * (1 + 0x1p-48)
+			m, e := gauss.DensityOf(arith.DDOf(-at))
+			bend = m.Scaled(e).RoundUp(gauss.TailErr) * -at / 2 * (1 + 0x1p-48)
 		}
 		t.bend = append(t.bend, bend)
 	}

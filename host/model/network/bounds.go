@@ -3,7 +3,7 @@ package network
 import (
 	"math"
 
-	"psafe/host/prove/measure"
+	"psafe/host/arith"
 )
 
 // ValueDown and ValueUp enclose the real number s(t): ValueDown(t) <= s(t) <= ValueUp(t),
@@ -37,10 +37,10 @@ func tanhUp(t, sign float64) float64 {
 		return tanhUp(-t, -sign)
 	case sign > 0:
 		// tanh t = (1-e)/(1+e), e = exp(-2t), falls with e.
-		e := measure.ExpDown(-2 * t)
+		e := arith.ExpDown(-2 * t)
 		return min(1, above(above(1-e)/below(1+e)))
 	}
-	e := measure.ExpUp(-2 * t)
+	e := arith.ExpUp(-2 * t)
 	return -max(0, below(below(1-e)/above(1+e)))
 }
 
@@ -50,15 +50,15 @@ func sigmoidUp(t, sign float64) float64 {
 	case math.IsNaN(t):
 		return t
 	case t >= 0 && sign > 0:
-		return min(1, above(1/below(1+measure.ExpDown(-t))))
+		return min(1, above(1/below(1+arith.ExpDown(-t))))
 	case t >= 0:
-		return -below(1 / above(1+measure.ExpUp(-t)))
+		return -below(1 / above(1+arith.ExpUp(-t)))
 	case sign > 0:
 		// e/(1+e), e = exp(t), rises with e.
-		e := measure.ExpUp(t)
+		e := arith.ExpUp(t)
 		return above(e / below(1+e))
 	}
-	e := measure.ExpDown(t)
+	e := arith.ExpDown(t)
 	return -max(0, below(e/above(1+e)))
 }
 
@@ -69,9 +69,9 @@ func softplusUp(t, sign float64) float64 {
 	}
 	m, away := max(t, 0), -math.Abs(t)
 	if sign > 0 {
-		return above(m - measure.LogComplementDown(sigmoidUp(away, 1)))
+		return above(m - arith.LogComplementDown(sigmoidUp(away, 1)))
 	}
-	return -max(m, below(m-measure.LogComplementUp(-sigmoidUp(away, -1))))
+	return -max(m, below(m-arith.LogComplementUp(-sigmoidUp(away, -1))))
 }
 
 // eluUp bounds sign (t for t >= 0, slope (exp(t) - 1) for t < 0), 0 < slope <= 1.
@@ -80,9 +80,9 @@ func eluUp(slope, t, sign float64) float64 {
 	case !(t < 0): // NaN among them
 		return sign * t
 	case sign > 0:
-		return min(0, above(slope*above(measure.ExpUp(t)-1)))
+		return min(0, above(slope*above(arith.ExpUp(t)-1)))
 	}
-	return min(slope, above(slope*above(1-measure.ExpDown(t))))
+	return min(slope, above(slope*above(1-arith.ExpDown(t))))
 }
 
 // straight is the bend of two lines that meet at 0.
@@ -124,5 +124,5 @@ func bendELU(a Activation, lo, hi float64) (least, most float64) {
 	if lo >= 0 {
 		return 0, 0
 	}
-	return max(0, below(a.Slope*measure.ExpDown(lo)/few)), above(a.Slope * measure.ExpUp(hi) * few)
+	return max(0, below(a.Slope*arith.ExpDown(lo)/few)), above(a.Slope * arith.ExpUp(hi) * few)
 }

@@ -1,10 +1,6 @@
 package posterior
 
-import (
-	"slices"
-
-	"psafe/host/prove/measure"
-)
+import "slices"
 
 // Flat is the independent normal distribution of all parameters as one list: those of the
 // first entry of Params, then those of the second, and so on. A box is as long.
@@ -17,13 +13,6 @@ func (p *Posterior) Flat() Flat {
 		f.Mean, f.SdLo, f.SdHi = append(f.Mean, g.Mean...), append(f.SdLo, g.SdLo...), append(f.SdHi, g.SdHi...)
 	}
 	return f
-}
-
-// LogMassDown is a lower bound, at most 0, of the log-probability that every parameter
-// lies in its interval [lo, hi] (measure.LogMassDown, rounded down). lo and hi have the
-// layout of Draw; ends may be infinite. It panics where the lengths differ.
-func (f *Flat) LogMassDown(lo, hi [][]float64) float64 {
-	return measure.LogMassDown(slices.Concat(lo...), slices.Concat(hi...), f.Mean, f.SdLo, f.SdHi)
 }
 
 // Random counts the parameters that are random: those whose standard deviation is or

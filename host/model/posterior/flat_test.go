@@ -1,7 +1,6 @@
 package posterior
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -23,22 +22,6 @@ func TestFlat(t *testing.T) {
 	if !slices.Equal(f.Mean, []float64{1, 2, 3, 4, 5}) || !slices.Equal(f.SdLo, []float64{0, 2, 0, 0, 0.5}) || !slices.Equal(f.SdHi, f.SdLo) {
 		t.Errorf("%v", f)
 	}
-	inf := math.Inf(1)
-	lo, hi := [][]float64{{1, 0}, {-inf}, {4}, {5}}, [][]float64{{1, 4}, {inf}, {4}, {inf}}
-	want := math.Log(math.Erf(1/math.Sqrt2)) + math.Log(0.5)
-	if got := f.LogMassDown(lo, hi); !(got <= want) || want-got > 1e-12 {
-		t.Errorf("log-mass %v, want %v", got, want)
-	}
-	lo[2][0] = 4.5 // beside a fixed weight
-	if got := f.LogMassDown(lo, hi); !math.IsInf(got, -1) {
-		t.Errorf("log-mass %v of a box without the fixed weight", got)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("a box of another length must panic")
-		}
-	}()
-	f.LogMassDown(lo[:3], hi[:3])
 }
 
 func TestRandom(t *testing.T) {

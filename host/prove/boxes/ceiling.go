@@ -3,6 +3,7 @@ package boxes
 import (
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
@@ -44,5 +45,5 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 		}
 	}
 	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+nearlyMore), plain), math.Inf(1))
-	return min(0, measure.Log10Up(log))
+	return min(0, arith.Log10Up(log))
 }

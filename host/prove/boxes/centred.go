@@ -193,7 +193,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*claim.Result
 		res.Margin = p.Margin
 		if p.Margin >= 0 {
 			free := freed(s.e.Normal, p)
-			res.LogP, res.SafeBoxes, res.Rule = s.e.Flat.LogMassDown(free.Lo, free.Hi), 1, "one box"
+			res.LogP, res.SafeBoxes, res.Rule = massDown(&s.e.Flat, free), 1, "one box"
 		} else {
 			res.Gamma = nil // by its end-points it is not safe: the device drew another box
 		}

@@ -8,6 +8,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -134,4 +135,10 @@ func lowerDead(m network.Linear, dead []bool, z []sign, wLo, bLo []float64) {
 			}
 		}
 	}
+}
+
+// massDown is a lower bound, at most 0, of the log-probability that every parameter lies in the box, whose ends may be
+// infinite. It panics where the lengths differ.
+func massDown(f *posterior.Flat, box bound.Explicit) float64 {
+	return measure.LogMassDown(slices.Concat(box.Lo...), slices.Concat(box.Hi...), f.Mean, f.SdLo, f.SdHi)
 }

@@ -146,7 +146,7 @@ func (s centred) tryPieces(ctx context.Context, r *claim.Result, pieces []piece)
 		if err := ctx.Err(); err != nil {
 			return nil, logs, err
 		}
-		mass := s.e.Flat.LogMassDown(pieces[i].box.Lo, pieces[i].box.Hi)
+		mass := massDown(&s.e.Flat, pieces[i].box)
 		if p.Margin >= 0 {
 			logs = append(logs, mass)
 		} else {

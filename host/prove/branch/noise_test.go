@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -52,7 +52,7 @@ func absMeans(post *posterior.Posterior) (list [][]float64) {
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
-			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+			v[j] = gauss.AbsMeanUp(mean, l.Weight.SdHi[j])
 		}
 		list = append(list, v)
 	}

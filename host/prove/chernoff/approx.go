@@ -24,7 +24,7 @@ func tiltApprox(al, b, mean, v float64) tilt {
 	m, sig := (mean-al*v)/d, s/math.Sqrt(d)
 	y := m / sig
 	log1, log2 := logTailApprox(mean/s), -math.Log(d)/2+(b*mean*mean-2*al*mean+al*al*v)/(2*d)+logTailApprox(-y)
-	if far := -mean * mean / (2 * v); y < -6 { // see measure.ReLUMomentUp
+	if far := -mean * mean / (2 * v); y < -6 { // see gauss.ReLUMomentUp
 		log2 = -math.Log(d)/2 + far + logTailApprox(-y) + y*y/2
 	}
 	t := tilt{log: max(log1, log2) + math.Log1p(math.Exp(-math.Abs(log1-log2)))}

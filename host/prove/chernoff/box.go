@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
@@ -76,7 +77,7 @@ func (c *chain) certifyBoxes(ctx context.Context, r *claim.Result, cells int, en
 	for _, l := range leaves {
 		proofs, taus = append(proofs, l.proof), append(taus, l.tau)
 	}
-	r.LogP = measure.LogComplementDown(slack.ChernoffUp(fail))
+	r.LogP = arith.LogComplementDown(slack.ChernoffUp(fail))
 	if r.Lower() > 0 {
 		r.Tau, r.Proof.Tau, r.Proof.Chernoff = slices.Max(taus), taus, proofs
 		if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
@@ -146,7 +147,7 @@ func (l *layer) reaches(radius []float64, q float64) []float64 {
 		for i, r := range radius {
 			if r != 0 {
 				at := i*l.out + o
-				mean.Add(measure.AbsMeanUp(l.mean[at], l.sdHi[at]), r)
+				mean.Add(gauss.AbsMeanUp(l.mean[at], l.sdHi[at]), r)
 				square.Add(l.squareHi[at], arith.Up(r*r))
 			}
 		}
@@ -252,7 +253,7 @@ func (c *chain) wideBoxed(ctx context.Context, box property.Box, s *property.Saf
 	tails := make([]float64, len(guesses))
 	err = fault.OnCores(ctx, len(guesses), func(i int) {
 		g := &guesses[i]
-		tails[i] = arith.Up(measure.ExpUp(b.tailUp(g)) + g.failing())
+		tails[i] = arith.Up(arith.ExpUp(b.tailUp(g)) + g.failing())
 		f.proof.Rows[g.row] = g.claimed()
 	})
 	for _, tail := range tails {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
@@ -184,7 +185,7 @@ func TestUnitsAbove(t *testing.T) {
 			}
 			mean, variance := box.meanLo+(box.meanHi-box.meanLo)*shareOfMean, box.varLo+(box.varHi-box.varLo)*shareOfVar
 			mean, variance = min(mean, box.meanHi), min(variance, box.varHi)
-			exact := measure.PiecesMomentUp(u.pieces, mean, variance)
+			exact := gauss.PiecesMomentUp(u.pieces, mean, variance)
 			height := exact - by.mean*mean - by.variance*variance
 			if seen = max(seen, height); height-1e-9*(1+math.Abs(exact)+math.Abs(height)) > got {
 				t.Errorf("case %d: %v is below %v at %v, %v of %+v", i, got, height, mean, variance, box)
@@ -194,7 +195,7 @@ func TestUnitsAbove(t *testing.T) {
 			t.Errorf("case %d: %v, seen %v", i, got, seen)
 		}
 	}
-	if got := (rect{0, 1, 0.5, 2}).above(&unit{pieces: []measure.Piece{{To: arith.Inf, Bend: 1}}}, slopes{}, 1e-3); got != arith.Inf {
+	if got := (rect{0, 1, 0.5, 2}).above(&unit{pieces: []gauss.Piece{{To: arith.Inf, Bend: 1}}}, slopes{}, 1e-3); got != arith.Inf {
 		t.Errorf("a moment that is infinite in a corner: %v", got)
 	}
 }
@@ -384,7 +385,7 @@ func countsDifference(t *testing.T, r *rand.Rand) bool {
 	stated := (8 + 2*8 + 1) * tau * radiusShare
 	for i, r := range b.rects[0] {
 		if b.sides[i] != 0.5 {
-			stated += measure.TailDown((math.Abs(r.meanLo) - b.reach[0][i]) / math.Sqrt(r.varLo))
+			stated += gauss.TailDown((math.Abs(r.meanLo) - b.reach[0][i]) / math.Sqrt(r.varLo))
 		}
 	}
 	if more := b.budget - point.budget; !(more >= stated*(1-1e-6)) {

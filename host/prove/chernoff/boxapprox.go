@@ -23,7 +23,7 @@ func (u *unit) tiltApprox(mean, v float64) (t tilt) {
 		y0, y1 := (from-mode)/sig, (p.To-mode)/sig
 		power := (p.Bend*mean*mean + 2*p.Slope*mean + p.Slope*p.Slope*v) / (2 * d)
 		mass, e1, e2 := betweenApprox(y0, y1)
-		if x := from; y0 > 6 || y1 < -6 { // see measure.PiecesMomentUp
+		if x := from; y0 > 6 || y1 < -6 { // see gauss.PiecesMomentUp
 			y := y0
 			if y1 < -6 {
 				x, y = p.To, y1

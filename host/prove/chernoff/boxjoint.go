@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 )
 
 // How far the second of two hidden layers moves in a box, by both layers of weights together: products of two
@@ -33,7 +33,7 @@ func (b *region) decided(tau float64) {
 			if !(away > 0) {
 				continue
 			}
-			if up := measure.TailUp(arith.Down(away / sd)); up <= tau {
+			if up := gauss.TailUp(arith.Down(away / sd)); up <= tau {
 				b.sides[i], b.budget = float64(side), arith.Up(b.budget+up)
 			}
 		}
@@ -99,7 +99,7 @@ func (b *region) moves(j int, q float64) float64 {
 		}
 		size := max(math.Abs(product.Lo()), math.Abs(product.Hi()))
 		sd := rootUp(ofFirst.Hi())
-		mean.Add(r, arith.SumUp(measure.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, rootUp(ofSecond.Hi()))))
+		mean.Add(r, arith.SumUp(gauss.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, rootUp(ofSecond.Hi()))))
 		lipschitz := arith.SumUp(sd, arith.ProductUp(arith.Sqrt2OverPiUp, arith.Up(most)))
 		below.Add(arith.Up(r*r), arith.Up(lipschitz*lipschitz))
 		b.second[j*len(b.radius)+k] = arith.SumUp(arith.Up(size*size), arith.SumUp(ofFirst.Hi(), ofSecond.Hi()))
@@ -135,7 +135,7 @@ func (b *region) through(k int, coefficients []float64, shares []uint8, loss *ar
 // difference adds what input k adds to the difference of a row, of radius r: of the linear part with its deviation sd,
 // and of the noise of layers above.
 func (s *spread) difference(loss, variance *arith.Sum, k int, r, size, sd, noise, lipschitz float64) {
-	mean := arith.SumUp(measure.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, noise))
+	mean := arith.SumUp(gauss.AbsMeanUp(size, sd), arith.ProductUp(arith.Sqrt2OverPiUp, noise))
 	if by := r * mean; by > s.most {
 		s.axis, s.most = k, by
 	}

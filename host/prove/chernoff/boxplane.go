@@ -4,13 +4,13 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 )
 
 func (u *unit) alongMeans() bool { return u.convex }
 
 func (u *unit) corner(mean, v, down float64) corner {
-	c := corner{high: arith.Up(measure.PiecesMomentUp(u.pieces, mean, v) + down), down: down}
+	c := corner{high: arith.Up(gauss.PiecesMomentUp(u.pieces, mean, v) + down), down: down}
 	for i := range u.pieces {
 		p := &u.pieces[i]
 		if c.open[i] = arith.Inf; p.Bend >= 0 {
@@ -35,9 +35,9 @@ func (u *unit) openUp(c *cell) float64 {
 	}
 	sum := 0.0
 	for i := range u.pieces {
-		sum = arith.Up(sum + arith.Up(share[i]*measure.ExpUp(arith.Up(open[i]-top))))
+		sum = arith.Up(sum + arith.Up(share[i]*arith.ExpUp(arith.Up(open[i]-top))))
 	}
-	return arith.Up(top + measure.LogUp(sum))
+	return arith.Up(top + arith.LogUp(sum))
 }
 
 // shareUp is at least Phi(y1) - Phi(y0) of piece i, from x on, anywhere within a rect.
@@ -51,10 +51,10 @@ func (u *unit) shareUp(i int, x float64, r rect) float64 {
 	spread, shift, share := v.Times(d).Sqrt(), mean.Plus(arith.Exactly(p.Slope).Times(v)), 1.0
 	at := func(x float64) arith.Interval { return arith.Exactly(x).Times(d).Minus(shift).Over(spread) }
 	if x > math.Inf(-1) {
-		share = min(share, measure.TailUp(at(x).Lo))
+		share = min(share, gauss.TailUp(at(x).Lo))
 	}
 	if p.To < math.Inf(1) {
-		share = min(share, measure.TailUp(-at(p.To).Hi))
+		share = min(share, gauss.TailUp(-at(p.To).Hi))
 	}
 	return share
 }

@@ -4,13 +4,13 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 )
 
 // unit is at least exp of what a neuron with the pre-activation t at the middle of a box adds to the exponent -h row
 // anywhere in the box, as a function of t.
 type unit struct {
-	pieces []measure.Piece
+	pieces []gauss.Piece
 	// convex says that the logarithm is a convex function.
 	convex bool
 }
@@ -44,14 +44,14 @@ func lastUnit(h, a, s, radius float64, k uint8) unit {
 		c := arith.ProductUp(h, -a)
 		flat, out, at := arith.ProductUp(c, through), arith.ProductUp(c, rest), kink(k, radius)
 		rise := arith.SumUp(c, slope)
-		return unit{[]measure.Piece{
+		return unit{[]gauss.Piece{
 			{To: -radius, Power: flat},
 			{To: at, Power: arith.SumUp(flat, more), Slope: slope, Bend: bend},
 			{To: arith.Inf, Power: arith.SumUp(arith.SumUp(out, more), arith.ProductUp(rise, radius*0x1p-48)), Slope: rise, Bend: bend},
 		}, true}
 	}
 	cLo, cHi := max(0, arith.ProductDown(h, a)), arith.ProductUp(h, a)
-	return unit{[]measure.Piece{
+	return unit{[]gauss.Piece{
 		{To: -radius, Power: arith.ProductUp(cHi, through)},
 		{To: 0, Power: more, Slope: arith.SumDown(slope, -arith.ProductUp(cHi, share(k))), Bend: bend},
 		{To: radius, Power: more, Slope: arith.SumUp(slope, -arith.ProductDown(cLo, share(k))), Bend: bend},
@@ -65,24 +65,24 @@ func firstUnit(h, a, al, b, radius float64, k uint8) unit {
 	through, rest := share(k)*radius, (1-share(k))*radius
 	c := arith.ProductUp(h, math.Abs(a))
 	low, high := arith.ProductUp(c, through), arith.ProductUp(c, rest)
-	last := measure.Piece{To: arith.Inf, Power: high, Slope: -al, Bend: b}
+	last := gauss.Piece{To: arith.Inf, Power: high, Slope: -al, Bend: b}
 	at := kink(k, radius)
 	switch {
 	case a >= 0:
-		return unit{pieces: []measure.Piece{
+		return unit{pieces: []gauss.Piece{
 			{To: -radius, Power: low},
 			{To: 0, Slope: -arith.ProductUp(c, share(k))},
 			{To: radius, Slope: arith.SumUp(arith.ProductUp(c, 1-share(k)), -al), Bend: b},
 			last,
 		}}
 	case at >= 0:
-		return unit{pieces: []measure.Piece{
+		return unit{pieces: []gauss.Piece{
 			{To: 0, Power: low},
 			{To: at, Power: low, Slope: arith.SumUp(-c, -al), Bend: b},
 			last,
 		}}
 	}
-	return unit{pieces: []measure.Piece{
+	return unit{pieces: []gauss.Piece{
 		{To: at, Power: low},
 		{To: 0, Power: high, Slope: c},
 		last,

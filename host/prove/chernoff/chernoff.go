@@ -15,7 +15,6 @@ import (
 	"psafe/host/arith"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -74,7 +73,7 @@ func (c *chain) certify(ctx context.Context, r *claim.Result) error {
 		}
 		proofs, taus = append(proofs, f.proof), append(taus, f.tau)
 	}
-	r.LogP = measure.LogComplementDown(slack.ChernoffUp(fail))
+	r.LogP = arith.LogComplementDown(slack.ChernoffUp(fail))
 	if r.Lower() > 0 {
 		r.Tau, r.Proof.Tau, r.Proof.Chernoff = slices.Max(taus), taus, proofs
 	}
@@ -153,7 +152,7 @@ func (p *point) prove(ctx context.Context, guesses []guess, rows []claim.Chernof
 func (p *point) partsUp(g *guess, parts []part) float64 {
 	tail := 0.0
 	for _, of := range parts {
-		tail = arith.Up(tail + measure.ExpUp(p.tailUp(g.head, g.rate, &of)))
+		tail = arith.Up(tail + arith.ExpUp(p.tailUp(g.head, g.rate, &of)))
 	}
 	return tail
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
@@ -162,7 +163,7 @@ func TestAbove(t *testing.T) {
 		const tol = 1e-3
 		got, seen := box.above(relu{al, b}, by, tol), math.Inf(-1)
 		look := func(mean, variance float64) {
-			exact := measure.ReLUMomentUp(al, b, mean, variance)
+			exact := gauss.ReLUMomentUp(al, b, mean, variance)
 			h := exact - by.mean*mean - by.variance*variance
 			if seen = max(seen, h); h-1e-11*(1+math.Abs(exact)+math.Abs(h)) > got {
 				t.Errorf("case %d: %v is below %v at %v, %v of %+v", i, got, h, mean, variance, box)
@@ -182,7 +183,7 @@ func TestAbove(t *testing.T) {
 	}
 	// Along the variance alone, where the surface is about log Q(6/s) and bends down.
 	thin, by := rect{6, 6, 0.5, 3}, slopes{0, tiltApprox(50, 0, 6, 1.2).byVar}
-	if got, inside := thin.above(relu{50, 0}, by, 1e-3), measure.ReLUMomentUp(50, 0, 6, 1.2)-1.2*by.variance; got < inside-1e-9 || got > inside+0.1 {
+	if got, inside := thin.above(relu{50, 0}, by, 1e-3), gauss.ReLUMomentUp(50, 0, 6, 1.2)-1.2*by.variance; got < inside-1e-9 || got > inside+0.1 {
 		t.Errorf("%v along the variance, %v inside", got, inside)
 	}
 	inf := math.Inf(1)

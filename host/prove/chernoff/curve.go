@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
-	"psafe/host/prove/measure"
 )
 
 // Activations other than ReLU (docs/theory.md, section 7.7): exp(-al z + b z^2/2), z = s(t), as a function of the
@@ -15,7 +15,7 @@ import (
 type curve struct{ unit }
 
 func (s *curve) corner(mean, v, down float64) corner {
-	return corner{high: arith.Up(measure.PiecesMomentUp(s.pieces, mean, v) + down), down: down}
+	return corner{high: arith.Up(gauss.PiecesMomentUp(s.pieces, mean, v) + down), down: down}
 }
 
 // openUp is (51e), by pieces at the corners.
@@ -41,9 +41,9 @@ func (s *curve) openUp(c *cell) float64 {
 	}
 	sum := 0.0
 	for i := range open {
-		sum = arith.Up(sum + arith.Up(share[i]*measure.ExpUp(arith.Up(open[i]-top))))
+		sum = arith.Up(sum + arith.Up(share[i]*arith.ExpUp(arith.Up(open[i]-top))))
 	}
-	return arith.Up(top + measure.LogUp(sum))
+	return arith.Up(top + arith.LogUp(sum))
 }
 
 // surface is the logarithm of the moment E exp(-al z + b z^2/2) of a neuron whose pre-activation is about in r; where it
@@ -80,7 +80,7 @@ func kinkedCurve(below float64, al arith.Interval, b float64) *curve {
 	if b < 0 {
 		square = max(0, arith.ProductDown(below, below))
 	}
-	return &curve{unit{[]measure.Piece{
+	return &curve{unit{[]gauss.Piece{
 		{To: 0, Slope: slope, Bend: arith.ProductUp(b, square)},
 		{To: arith.Inf, Slope: -al.Lo, Bend: b},
 	}, al.Hi <= 0 && b >= 0}}
@@ -158,7 +158,7 @@ func (f *bent) of(z arith.Interval) float64 {
 func (f *bent) half() arith.Interval { return arith.Exactly(f.b).Times(arith.Exactly(0.5)) }
 
 // cut appends pieces from x to y. Where g” >= c, g is at most its chord and -c (t-x)(y-t)/2.
-func (f *bent) cut(pieces []measure.Piece, x, y place, tol float64) []measure.Piece {
+func (f *bent) cut(pieces []gauss.Piece, x, y place, tol float64) []gauss.Piece {
 	least, most := f.bends(x, y)
 	c := min(least, f.most)
 	if math.Abs(c) < leastBend { // halves are normal numbers
@@ -183,7 +183,7 @@ func (f *bent) cut(pieces []measure.Piece, x, y place, tol float64) []measure.Pi
 		t := arith.Exactly(end.t)
 		p = max(p, arith.Exactly(end.g).Minus(arith.Exactly(q).Times(t)).Minus(arith.Exactly(c/2).Times(t.Square())).Hi)
 	}
-	return append(pieces, measure.Piece{To: y.t, Power: arith.Up(p + lift), Slope: q, Bend: c})
+	return append(pieces, gauss.Piece{To: y.t, Power: arith.Up(p + lift), Slope: q, Bend: c})
 }
 
 // bends encloses g” = -al s” + b (s'^2 + s s”) from x to y. s' is somewhere the slope of the chord.
@@ -206,8 +206,8 @@ type line struct{ at, slope float64 }
 
 // outer is the piece beyond x: to the right for the side 1, to the left for -1. There s is between two lines,
 // and has one sign.
-func (f *bent) outer(x float64, side float64) measure.Piece {
-	none := measure.Piece{To: arith.Inf, Power: arith.Inf}
+func (f *bent) outer(x float64, side float64) gauss.Piece {
+	none := gauss.Piece{To: arith.Inf, Power: arith.Inf}
 	z := f.at(x).z
 	low, high, ok := f.enclosed(x, z, side)
 	a, small, large := f.al.Lo, low, high // of -al z, and the lines next to 0 and far from it
@@ -233,7 +233,7 @@ func (f *bent) outer(x float64, side float64) measure.Piece {
 	half, k := f.half(), arith.Exactly(by.slope)
 	power := half.Times(base(by).Square()).Minus(arith.Exactly(a).Times(base(of)))
 	slope := arith.Exactly(f.b).Times(base(by)).Times(k).Minus(arith.Exactly(a).Times(arith.Exactly(of.slope)))
-	p := measure.Piece{To: arith.Inf, Power: power.Hi, Slope: slope.Hi, Bend: arith.Exactly(f.b).Times(k.Square()).Hi}
+	p := gauss.Piece{To: arith.Inf, Power: power.Hi, Slope: slope.Hi, Bend: arith.Exactly(f.b).Times(k.Square()).Hi}
 	if side < 0 {
 		p.To, p.Slope = x, slope.Lo
 	}

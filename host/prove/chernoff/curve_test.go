@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -146,7 +146,7 @@ func TestCurveMoments(t *testing.T) {
 			continue
 		}
 		off := 0.04 * (al.Size()*math.Sqrt(v) + math.Abs(b)*v) // of quadrature, by kinks
-		if got := measure.PiecesMomentUp(s.pieces, mean, v); got > about.log+2e-3+off || got < about.log-0.02-off {
+		if got := gauss.PiecesMomentUp(s.pieces, mean, v); got > about.log+2e-3+off || got < about.log-0.02-off {
 			t.Errorf("case %d, %v, al %v, b %v at %v, %v: %v, by quadrature %v, %d pieces", i, a, al, b, mean, v, got, about.log, len(s.pieces))
 		}
 		by := slopes{about.byMean, about.byVar}
@@ -157,7 +157,7 @@ func TestCurveMoments(t *testing.T) {
 				share, of = float64(j%5)/4, float64(j/5)/4
 			}
 			mean, v := min(box.meanHi, box.meanLo+(box.meanHi-box.meanLo)*share), min(box.varHi, box.varLo+(box.varHi-box.varLo)*of)
-			exact := measure.PiecesMomentUp(s.pieces, mean, v)
+			exact := gauss.PiecesMomentUp(s.pieces, mean, v)
 			h := exact - by.mean*mean - by.variance*v
 			if seen = max(seen, h); h-1e-11*(1+math.Abs(exact)) > got {
 				t.Errorf("case %d, %v: %v is below %v at %v, %v", i, a, got, h, mean, v)

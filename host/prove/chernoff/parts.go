@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 )
 
 // part is the event that the variance of a row's own noise, that of the last layer, is between from and to. There the
@@ -25,7 +25,7 @@ func whole(h float64, planes [][]slopes) *part {
 func (of *part) heightUp(h float64) float64 {
 	at := func(v float64) float64 {
 		s := arith.Exactly(v).Sqrt()
-		u := max(measure.TiltedTailUp(arith.ProductDown(h, s.Lo)), measure.TiltedTailUp(arith.ProductUp(h, s.Hi))) // convex, too
+		u := max(gauss.TiltedTailUp(arith.ProductDown(h, s.Lo)), gauss.TiltedTailUp(arith.ProductUp(h, s.Hi))) // convex, too
 		return arith.Up(u + arith.Up(-of.square*v))
 	}
 	switch {

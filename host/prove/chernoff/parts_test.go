@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -38,11 +38,11 @@ func TestHeightOfParts(t *testing.T) {
 			if k == 0 || v == 0 {
 				s, mean = math.Sqrt(v), 0
 			}
-			tail := measure.TailDown(mean / s)
+			tail := gauss.TailDown(mean / s)
 			if s == 0 {
 				tail = 1 // of mean <= 0
 			}
-			room := height - h*mean + of.square*v - measure.LogUp(tail)
+			room := height - h*mean + of.square*v - arith.LogUp(tail)
 			if near = min(near, room); room < -1e-9*(1+math.Abs(height)+math.Abs(of.square*v)+math.Abs(h*mean)) {
 				t.Errorf("case %d, %+v at rate %v: %v too low at the variance %v and the mean %v", i, of, h, -room, v, mean)
 			}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 )
 
 // rect holds where the mean and the variance of a neuron's pre-activation lie, given the layers below.
@@ -144,8 +144,8 @@ type relu struct{ al, b float64 }
 func (s relu) alongMeans() bool { return s.al <= 0 && s.b >= 0 }
 
 func (s relu) corner(mean, v, down float64) corner {
-	c := corner{high: arith.Up(measure.ReLUMomentUp(s.al, s.b, mean, v) + down), down: down}
-	c.open[0] = arith.Up(measure.MomentUp(s.al, s.b, mean, v) + down)
+	c := corner{high: arith.Up(gauss.ReLUMomentUp(s.al, s.b, mean, v) + down), down: down}
+	c.open[0] = arith.Up(gauss.MomentUp(s.al, s.b, mean, v) + down)
 	return c
 }
 
@@ -160,7 +160,7 @@ func (s relu) openUp(c *cell) float64 {
 	if c.meanLo < 0 {
 		v = c.varLo
 	}
-	closed := measure.TailUp(arith.Down(arith.Down(c.meanLo) / math.Sqrt(v) * (1 - math.Copysign(0x1p-51, c.meanLo))))
+	closed := gauss.TailUp(arith.Down(arith.Down(c.meanLo) / math.Sqrt(v) * (1 - math.Copysign(0x1p-51, c.meanLo))))
 	// y = (mean - al v)/sqrt(v D), where v D is concave in v.
 	v = c.varLo
 	if s.al < 0 {
@@ -179,10 +179,10 @@ func (s relu) openUp(c *cell) float64 {
 	if s.b*c.varHi > 1-0x1p-10 { // the roundings above are of D
 		y = arith.Inf
 	}
-	share := measure.TailUp(-arith.Up(y))
+	share := gauss.TailUp(-arith.Up(y))
 	top := max(open, down)
-	sum := arith.Up(arith.Up(share*measure.ExpUp(arith.Up(open-top))) + arith.Up(closed*measure.ExpUp(arith.Up(down-top))))
-	return arith.Up(top + measure.LogUp(sum))
+	sum := arith.Up(arith.Up(share*arith.ExpUp(arith.Up(open-top))) + arith.Up(closed*arith.ExpUp(arith.Up(down-top))))
+	return arith.Up(top + arith.LogUp(sum))
 }
 
 // sagUp bounds by how much the moment of W exceeds its corners within a cell (51f).

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -70,7 +70,7 @@ func (p *point) spreads(radius []float64) {
 		radius, weights = next, weights+len(l.mean)
 	}
 	weights += len(p.last.mean)
-	p.vary, p.wideUp = radius, arith.Up(float64(2*weights)*measure.TailUp(wide))
+	p.vary, p.wideUp = radius, arith.Up(float64(2*weights)*gauss.TailUp(wide))
 }
 
 // at encloses the mean and the variance of each neuron, given its inputs.

@@ -6,7 +6,6 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -48,7 +47,7 @@ func QuickDown(ctx context.Context, post *posterior.Posterior, t *property.Task)
 		}
 	}
 	fail = slack.ChernoffUp(arith.Up(fail * (1 + quickLeast)))
-	return max(0, measure.ExpDown(measure.LogComplementDown(fail))), nil
+	return max(0, arith.ExpDown(arith.LogComplementDown(fail))), nil
 }
 
 // quickWork is about how many products a look at so many rows takes, and at statements about a third layer and above.

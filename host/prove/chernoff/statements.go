@@ -7,7 +7,6 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
 	"psafe/internal/fault"
 )
 
@@ -16,7 +15,7 @@ import (
 func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
 	l := p.hidden[k]
 	rects, rows := make([]rect, l.out), make([]claim.ChernoffRow, events*l.out)
-	log := measure.LogUp(arith.Up(1 / p.tau))
+	log := arith.LogUp(arith.Up(1 / p.tau))
 	err := fault.OnCores(ctx, l.out, func(o int) {
 		al, b := make([]arith.Interval, l.in), make([]float64, l.in)
 		ask := func(i int, of func(at int) (al, b float64)) (up float64) {

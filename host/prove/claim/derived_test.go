@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -76,7 +76,7 @@ func TestDerived(t *testing.T) {
 		Rows: []property.Row{{CLo: make([]float64, post.Outputs()), CHi: make([]float64, post.Outputs()), D: 1, DHi: 1}}, Any: [][]int{{0}}}}
 	last := math.Inf(-1)
 	for _, p := range []float64{0, 0.5, 0.99, 1} {
-		d := Derive(post, &Result{Task: task, LogP: measure.LogComplementDown(1 - p), PLower: p})
+		d := Derive(post, &Result{Task: task, LogP: arith.LogComplementDown(1 - p), PLower: p})
 		if !(d.MeanLower <= 0 && d.MeanLower >= last && d.ProbLower <= p+1e-9 && d.ProbUpper == 1) {
 			t.Errorf("p_lower %v: %+v", p, d)
 		}

@@ -5,7 +5,7 @@ package claim
 import (
 	"math"
 
-	"psafe/host/prove/measure"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -80,7 +80,7 @@ func NewResult(t *property.Task, method string) *Result {
 }
 
 // Lower is the certified lower bound of P_safe.
-func (r *Result) Lower() float64 { return max(measure.ExpDown(r.LogP), r.PLower) }
+func (r *Result) Lower() float64 { return max(arith.ExpDown(r.LogP), r.PLower) }
 
 // ShowUnsafe takes in a lower bound of 1 - P_safe if it is better than what there is.
 func (r *Result) ShowUnsafe(unsafeDown float64, how UpperProof) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
@@ -92,7 +93,7 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 			taus[l] = c.tau
 		}
 		r := claim.NewResult(&tasks[i], "clbp")
-		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(parts), slices.Max(taus)
+		r.LogP, r.Cells, r.Tau = arith.LogComplementDown(fail), len(parts), slices.Max(taus)
 		r.Proof.Cells, r.Proof.Tau, r.Proof.Lines = claim.UncutCells(trees), sameTau(taus), linesAbove(parts)
 		results[i] = r
 	}

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/internal/testkit/provetest"
 )
 
@@ -16,7 +16,7 @@ func TestMoments(t *testing.T) {
 	m := NoiseMoments(post)
 	for k, l := range post.Layers {
 		for j, got := range m.AbsMean[k] {
-			if want := measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j]); got != want {
+			if want := gauss.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j]); got != want {
 				t.Fatalf("layer %d, weight %d: %v, want %v", k, j, got, want)
 			}
 		}

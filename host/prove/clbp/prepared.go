@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/ontop"
 	"psafe/internal/fault"
 )
@@ -225,7 +225,7 @@ func noiseMoments(post *posterior.Posterior, ended func() error) (bound.Moments,
 				return
 			}
 			for j := i * each; j < min((i+1)*each, len(v)); j++ {
-				v[j] = measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j])
+				v[j] = gauss.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j])
 			}
 		})
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {

@@ -9,13 +9,13 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -109,7 +109,7 @@ func prove(ctx context.Context, e *engine.Engine, noise *branch.Noise, most, mos
 	for _, c := range roots {
 		trees, r.Proof.Phases = c.write(trees, r.Proof.Phases)
 	}
-	r.LogP = measure.LogComplementDown(fail)
+	r.LogP = arith.LogComplementDown(fail)
 	r.Tau, r.Proof.Tau = Tau, []float64{Tau}
 	if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
 		r.Cells = s.cells

@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/big"
 
+	"psafe/host/arith"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -54,7 +54,7 @@ func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, confid
 		if s.DrawsOf != "" {
 			r.Parent = &claim.Parent{Statistic: *claim.NewStatistic(s.N(), r.SafeSamples, r.UnsafeSamples, confidence), Of: s.DrawsOf}
 		}
-		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
+		r.LogP = arith.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
 		switch r.PLower {
 		case 0:
 			r.LogP = math.Inf(-1)

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
@@ -171,11 +172,11 @@ func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
 		if p.task.S.Holds(lo) {
 			vote += p.counts[n]
 		}
-		s := measure.SoftmaxDown(lo)
+		s := arith.SoftmaxDown(lo)
 		add(lower, s)
 		for k := range rows {
-			add(rivals[k], measure.SigmoidUp(lo[k]))
-			add(gaps[k], measure.SoftmaxGapDown(s, lo[k]))
+			add(rivals[k], arith.SigmoidUp(lo[k]))
+			add(gaps[k], arith.SoftmaxGapDown(s, lo[k]))
 		}
 	}
 	m := &measure.Predictive{LowerDown: ratDown(lower)}

@@ -1,6 +1,10 @@
 package measure
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 const (
 	// invTwoPiUp is the float64 above 1/(2 pi), lnTwoPiDown and lnTwoPiUp are
@@ -77,7 +81,7 @@ func binomialLogTailUp(k, n int, c chance) (logTail, ratio float64) {
 	if !(sum <= math.MaxFloat64) {
 		return 0, sum
 	}
-	l := up(binomialLogTermUp(float64(k), float64(n), c) + logUp(sum))
+	l := up(binomialLogTermUp(float64(k), float64(n), c) + arith.LogUp(sum))
 	if !(l <= 0) {
 		l = 0
 	}
@@ -141,7 +145,7 @@ func binomialLogTermUp(k, n float64, c chance) float64 {
 		return l
 	}
 	l = up(l + up(m*lnNearUp(up(-lo/m), up(up(n*qUp)/m))))
-	l = up(l + 0.5*logUp(up(up(n/down(k*m))*invTwoPiUp)))
+	l = up(l + 0.5*arith.LogUp(up(up(n/down(k*m))*invTwoPiUp)))
 	l = up(l + stirlingUp(n))
 	return up(l - down(stirlingDown(k)+stirlingDown(m)))
 }
@@ -152,7 +156,7 @@ func lnNearUp(x, whole float64) float64 {
 	if math.Abs(x) <= log1pReach {
 		return log1pUp(x)
 	}
-	return logUp(whole)
+	return arith.LogUp(whole)
 }
 
 // log1pUp returns an upper bound of ln(1+x) for |x| <= log1pReach, relatively
@@ -205,8 +209,8 @@ func stirlingUp(m float64) float64 {
 		s := inv * (1.0/12 - w*(1.0/360-w*(1.0/1260-w*(1.0/1680-w/1188))))
 		return up(s * (1 + 32*unit))
 	}
-	l := up(logUp(factorial(m)) + m)
-	l = up(l - down((m+0.5)*logDown(m)))
+	l := up(arith.LogUp(factorial(m)) + m)
+	l = up(l - down((m+0.5)*arith.LogDown(m)))
 	return up(l - 0.5*lnTwoPiDown)
 }
 
@@ -218,8 +222,8 @@ func stirlingDown(m float64) float64 {
 		s := inv * (1.0/12 - w*(1.0/360-w*(1.0/1260-w/1680)))
 		return down(s * (1 - 32*unit))
 	}
-	l := down(logDown(factorial(m)) + m)
-	l = down(l - up((m+0.5)*logUp(m)))
+	l := down(arith.LogDown(factorial(m)) + m)
+	l = down(l - up((m+0.5)*arith.LogUp(m)))
 	return down(l - 0.5*lnTwoPiUp)
 }
 

@@ -1,6 +1,11 @@
 package measure
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/arith/gauss"
+)
 
 // CeilingLog returns an upper bound of
 //
@@ -18,7 +23,7 @@ func CeilingLog(n int, gamma float64, d int) float64 {
 	logN := 0.0
 	if n > 1 {
 		// float64(n) may have rounded down.
-		logN = logUp(up(float64(n)))
+		logN = arith.LogUp(up(float64(n)))
 	}
 	if d <= 0 || math.IsNaN(gamma) {
 		return logN
@@ -30,7 +35,7 @@ func CeilingLog(n int, gamma float64, d int) float64 {
 	if q := tailSumDown(gamma, gamma); q <= smallTail {
 		p.timesOneMinusUp(q)
 	} else {
-		p.timesUp(up(2 * centralUp(gamma)))
+		p.timesUp(up(2 * gauss.CentralUp(gamma)))
 	}
 	// A float64 d above 2^53 may have rounded up; one gap takes it back, and
 	// smaller |log| is the sound side.
@@ -62,9 +67,9 @@ func centredLogApprox(gamma float64) float64 {
 	case math.IsInf(gamma, 1):
 		return 0
 	case gamma < 1:
-		return math.Log(2 * centralUp(gamma))
+		return math.Log(2 * gauss.CentralUp(gamma))
 	}
-	return math.Log1p(-2 * TailUp(gamma))
+	return math.Log1p(-2 * gauss.TailUp(gamma))
 }
 
 // GammaForMassApprox returns about the gamma with erf(gamma/sqrt 2)^d = p: the
@@ -79,7 +84,7 @@ func GammaForMassApprox(p float64, d int) float64 {
 		return math.Inf(1)
 	}
 	target := math.Log(p) / float64(d)
-	lo, hi := 0.0, float64(tailEnd)
+	lo, hi := 0.0, float64(gauss.TailEnd)
 	for range 80 {
 		mid := 0.5 * (lo + hi)
 		if centredLogApprox(mid) < target {

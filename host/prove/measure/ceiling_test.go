@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"psafe/host/arith"
 )
 
 // oracleLog10 returns log10 of a big number in float64, to about 1e-13.
@@ -57,7 +59,7 @@ func TestCeilingLog(t *testing.T) {
 		if e := relative(bound, truth); e > 1e-13*(1+float64(c.d)+math.Abs(got)) {
 			t.Errorf("%+v: CeilingLog = %v is loose by %g", c, got, e)
 		}
-		log10 := Log10Up(CeilingLog(c.n, c.gamma, c.d))
+		log10 := arith.Log10Up(CeilingLog(c.n, c.gamma, c.d))
 		if math.Abs(log10-oracleLog10(truth)) > 1e-9*(1+math.Abs(log10)) {
 			t.Errorf("%+v: log10 of CeilingLog = %v, want %v", c, log10, oracleLog10(truth))
 		}

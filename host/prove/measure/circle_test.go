@@ -3,8 +3,10 @@ package measure
 import (
 	"math"
 	"math/rand/v2"
-	"psafe/host/arith"
 	"testing"
+
+	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 func serial(n int, f func(i int)) {
@@ -14,7 +16,7 @@ func serial(n int, f func(i int)) {
 }
 
 // sumOf is the sum of lattices on a circle, with a normal rest and a rate.
-func sumOf(terms []*Lattice, log int, rest Normal, rate float64) *circleSum {
+func sumOf(terms []*Lattice, log int, rest gauss.Normal, rate float64) *circleSum {
 	s := &circleSum{step: terms[0].Step, rest: rest, rate: rate}
 	variance := 1e-9
 	for _, l := range terms {
@@ -52,7 +54,7 @@ func TestCircleSum(t *testing.T) {
 			}
 			return terms
 		}
-		rest := Normal{MeanLo: 0.3, MeanHi: 0.3, SdLo: 0.2, SdHi: 0.2}
+		rest := gauss.Normal{MeanLo: 0.3, MeanHi: 0.3, SdLo: 0.2, SdHi: 0.2}
 		want, got := SumUp(build(), serial, never), sumOf(build(), 12, rest, 0)
 		for range 20 {
 			x := 3 * math.Sqrt(float64(n)) * r.NormFloat64()
@@ -75,7 +77,7 @@ func TestCircleTooSmall(t *testing.T) {
 		l.P[-l.First-40], l.P[-l.First+40] = 0.5, 0.5
 		terms = append(terms, l)
 	}
-	s := sumOf(terms, 4, Normal{SdLo: 1, SdHi: 1}, 0)
+	s := sumOf(terms, 4, gauss.Normal{SdLo: 1, SdHi: 1}, 0)
 	if p := s.below(-1); p < 5./16 {
 		t.Errorf("P(sum < -1) = %v, must be at least 5/16", p)
 	}
@@ -130,7 +132,7 @@ func TestCircleHolds(t *testing.T) {
 			l.Lose(1e-3)
 			exact, terms, product = sum, append(terms, l), product*max(1, mass)
 		}
-		rest := Normal{MeanLo: step, MeanHi: step, SdLo: step / 4, SdHi: step / 4}
+		rest := gauss.Normal{MeanLo: step, MeanHi: step, SdLo: step / 4, SdHi: step / 4}
 		s := sumOf(terms, 4+r.IntN(6), rest, 0)
 		if s.lost < float64(n)*1e-3 || s.err < arith.CircleOf(4).ErrorUp(n, product*(1-1e-12), 1) {
 			t.Errorf("trial %d: lost %v, error %v", trial, s.lost, s.err)
@@ -149,12 +151,12 @@ func TestCircleHolds(t *testing.T) {
 
 // TestBelow: errors, and what is lost, count.
 func TestBelow(t *testing.T) {
-	sum := &circleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, rest: Normal{SdLo: 1e-3, SdHi: 1e-3}}
+	sum := &circleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, rest: gauss.Normal{SdLo: 1e-3, SdHi: 1e-3}}
 	if p := sum.below(50); p < 0.375 || p > 0.376 {
 		t.Errorf("%v, want 3/8", p)
 	}
 	// Lattice points stand for numbers that are lower by n rate step^2/8 in all.
-	sum = &circleSum{step: 2, p: []float64{0.25, 0.5}, first: 5, terms: 3, rate: 8, rest: Normal{SdLo: 1e-3, SdHi: 1e-3}}
+	sum = &circleSum{step: 2, p: []float64{0.25, 0.5}, first: 5, terms: 3, rate: 8, rest: gauss.Normal{SdLo: 1e-3, SdHi: 1e-3}}
 	for x, want := range map[float64]float64{-2.1: 0, -1.9: 0.25, -0.1: 0.25, 0.1: 0.75} {
 		if p := sum.below(x); math.Abs(p-want) > 1e-9 {
 			t.Errorf("below %v: %v, want %v", x, p, want)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // The distribution of a sum of many independent terms on a lattice, by Fourier transforms on a
@@ -39,7 +40,7 @@ import (
 
 // ProductsNotPositiveUp bounds P(sum X + rest <= 0) for independent products and an independent
 // rest, at most 1. each runs f(0) ... f(n-1), in any order or at the same time.
-func ProductsNotPositiveUp(products []Product, rest Normal, each func(n int, f func(i int))) float64 {
+func ProductsNotPositiveUp(products []Product, rest gauss.Normal, each func(n int, f func(i int))) float64 {
 	mean, variance, fourth, ranges, size := 0.0, rest.SdHi*rest.SdHi, 0.0, 0.0, 0.0
 	for i := range products {
 		m, v, f, r := products[i].momentsApprox()
@@ -83,7 +84,7 @@ func circleStep(about float64) float64 {
 // circleSum is the distribution of a sum Y on a circle, times step.
 type circleSum struct {
 	step, rate float64
-	rest       Normal
+	rest       gauss.Normal
 	terms      int
 	first      int // the point that p[0] is
 	p          []float64
@@ -255,7 +256,7 @@ func (s *circleSum) notPositiveUp() float64 {
 	exponent := -math.Log(thinMiss)
 	for k := 0.4; k < 1.6; k *= 1.2 {
 		at := k * exponent / s.rate
-		miss := ExpUp(-down(s.rate * at))
+		miss := arith.ExpUp(-down(s.rate * at))
 		p := up(s.below(at) / down(1-miss))
 		if p > best {
 			break
@@ -267,6 +268,6 @@ func (s *circleSum) notPositiveUp() float64 {
 
 // smoothUp bounds R, for rho >= 1: it falls with rho.
 func smoothUp(rho float64) float64 {
-	density := up(0.3989422804014328 * ExpUp(-down(rho*rho/2))) // 1/sqrt(2 pi) = 0.39894228040143267794
-	return up(1 + up(density/down(rho*down(1-TailUp(rho)))))
+	density := up(0.3989422804014328 * arith.ExpUp(-down(rho*rho/2))) // 1/sqrt(2 pi) = 0.39894228040143267794
+	return up(1 + up(density/down(rho*down(1-gauss.TailUp(rho)))))
 }

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"math"
+
+	"psafe/host/arith"
 )
 
 // ClopperPearsonDown returns a lower confidence limit L of a probability p, after
@@ -24,7 +26,7 @@ func ClopperPearsonDown(k, n int, alpha float64) float64 {
 	if k == 0 || !(alpha > 0 && alpha < 1) {
 		return 0
 	}
-	l := logDown(alpha)
+	l := arith.LogDown(alpha)
 	return confirmed(k, n, l, givenP, searchApprox(k, n, l).p)
 }
 
@@ -41,7 +43,7 @@ func ClopperPearsonUp(k, n int, alpha float64) float64 {
 		return 1
 	}
 	// At most k successes are at least n-k failures, of probability 1-U.
-	l := logDown(alpha)
+	l := arith.LogDown(alpha)
 	return confirmed(n-k, n, l, givenQ, searchApprox(n-k, n, l).q)
 }
 

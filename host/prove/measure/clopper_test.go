@@ -202,3 +202,5 @@ func TestClopperPearsonSpeed(t *testing.T) {
 		}
 	}
 }
+
+var sink float64

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"psafe/host/arith"
 )
 
 // SoftmaxLaw bounds means of sums of a softmax from the laws of differences of outputs on a cell
@@ -59,7 +61,7 @@ func (s *SoftmaxLaw) aboutApprox(u []float64) float64 {
 	x, most := make([]float64, len(u)), 0.0
 	for k := range u {
 		if k != s.R {
-			x[k] = min(max((s.Above[k].Top-s.Below[k].Top)/2, -maxMargin), maxMargin)
+			x[k] = min(max((s.Above[k].Top-s.Below[k].Top)/2, -arith.MostMargin), arith.MostMargin)
 			most = max(most, x[k])
 		}
 	}
@@ -151,7 +153,7 @@ type ofEnds struct{ down, up float64 }
 // nothing overflows.
 func (e *ofEnds) at(x, most float64) {
 	if *e = (ofEnds{}); !math.IsInf(x, -1) {
-		e.down, e.up = ExpDown(down(x-most)), ExpUp(up(x-most))
+		e.down, e.up = arith.ExpDown(down(x-most)), arith.ExpUp(up(x-most))
 	}
 }
 

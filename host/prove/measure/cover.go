@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"psafe/host/arith"
 )
 
 // Work limits of a Cover: coverWork bounds the coordinates that are compared for all boxes,
@@ -91,5 +93,5 @@ func (c *Cover) logOfTerms() float64 {
 		list = append(list, t.over(base, -1))
 	}
 	m, e := math.Frexp(sumDown(list))
-	return min(0, lnScaledDown(m, e+base))
+	return min(0, arith.LnScaledDown(m, e+base))
 }

@@ -1,6 +1,6 @@
 // Package measure turns safe weight boxes into probability: the mass of a box
-// under a diagonal Gaussian, of a union of boxes, and the normal tail both
-// rest on. Equation numbers (6)-(9) are those of docs/theory.md, section 2.6.
+// under a diagonal Gaussian, of a union of boxes, and tails of sums. Equation
+// numbers (6)-(9) are those of docs/theory.md, section 2.6.
 //
 // # The inclusion principle
 //
@@ -15,14 +15,8 @@
 //
 // # Trusted base
 //
-//   - IEEE 754 binary64 with round to nearest even and subnormals for + - * /
-//     and math.FMA, as the Go specification and package math promise;
-//   - math.Frexp, math.Ldexp, math.Sqrt and math/big's integers and rationals (table
-//     constants only).
-//
-// No library exp, log or erf is trusted: exp and the tail are evaluated here
-// with proved errors, and a candidate logarithm is accepted only after the
-// proved exp has confirmed it, a confidence limit once the proved tail has.
+// That of packages arith and gauss, which have exp, log and the tail of the normal distribution: no library's exp, log
+// or erf is trusted. A confidence limit is accepted once the proved tail has confirmed it.
 //
 // # Notation
 //

@@ -21,9 +21,3 @@ func ExampleClopperPearsonDown() {
 	fmt.Printf("%.4f\n", measure.ClopperPearsonDown(495, 500, 0.01))
 	// Output: 0.9740
 }
-
-// A tail of the normal distribution, rounded up and so never below the truth.
-func ExampleTailUp() {
-	fmt.Printf("%.3e\n", measure.TailUp(6))
-	// Output: 9.866e-10
-}

@@ -1,6 +1,10 @@
 package measure
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith/gauss"
+)
 
 // Large leaves out of the negative part of a product what comes with -A T > Above. T is independent
 // of A; given High, it is normal with a deviation in [SdLo, SdHi] and, for all that was moved to
@@ -25,7 +29,7 @@ func (g *Large) mostUp(a *Split) []float64 {
 
 // keptUp bounds what is left of masses of numbers of A with the number k of High. It writes to room.
 func (g *Large) keptUp(room, masses, most []float64, k int) []float64 {
-	mean, far := g.Mean[k], phiEnd*g.SdHi
+	mean, far := g.Mean[k], gauss.PhiEnd*g.SdHi
 	if math.IsInf(mean, -1) {
 		return masses
 	}
@@ -41,7 +45,7 @@ func (g *Large) keptUp(room, masses, most []float64, k int) []float64 {
 		} else {
 			x /= g.SdLo
 		}
-		room[i] = m * PhiUp(x) * (1 + 0x1p-50)
+		room[i] = m * gauss.PhiUp(x) * (1 + 0x1p-50)
 	}
 	return room
 }

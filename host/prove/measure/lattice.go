@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // The distribution of a sum of independent terms, on a lattice of step d = 2^e.
@@ -230,7 +231,7 @@ func SumUp(terms []*Lattice, each func(n int, f func(i int)), ended func() bool)
 
 // BelowUp returns an upper bound of P(L + rest <= x) for L on the lattice and an
 // independent rest, at most 1; 1 for NaN.
-func (l *Lattice) BelowUp(rest Normal, x float64) float64 {
+func (l *Lattice) BelowUp(rest gauss.Normal, x float64) float64 {
 	sum := l.Lost
 	for i, p := range l.P {
 		// k Step is exact: |k| < 2^53.
@@ -249,7 +250,7 @@ func (l *Lattice) BelowUp(rest Normal, x float64) float64 {
 //	P(sum X' + rest <= s) / (1 - exp(-2 s^2 / (n Step^2)))
 //
 // and, since sum D < n Step, of P(sum X' + rest <= n Step).
-func (l *Lattice) NotPositiveUp(n int, rest Normal) float64 {
+func (l *Lattice) NotPositiveUp(n int, rest gauss.Normal) float64 {
 	best := 1.0
 	if n <= 16 {
 		best = l.BelowUp(rest, float64(n)*l.Step)
@@ -258,7 +259,7 @@ func (l *Lattice) NotPositiveUp(n int, rest Normal) float64 {
 	for c := 0.3; c < 3.2; c += 0.15 {
 		steps := c * root // any positive number will do; s = steps Step is exact
 		exponent := down(down(2*down(steps*steps)) / float64(n))
-		miss := ExpUp(-exponent)
+		miss := arith.ExpUp(-exponent)
 		if p := up(l.BelowUp(rest, steps*l.Step) / down(1-miss)); p < best {
 			best = p
 		}

@@ -6,66 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"psafe/host/arith/gauss"
 )
-
-// TestNormalBins compares the bounds for a Normal with 400-bit probabilities of
-// members of it, with no tolerance; where the intervals are points they are tight.
-func TestNormalBins(t *testing.T) {
-	r := newRand(t, 41)
-	for trial := range cases(t, 60) {
-		mean, sd := 3*r.NormFloat64(), math.Exp(2*r.NormFloat64())
-		n := Normal{mean, mean, sd, sd}
-		wide := trial%2 == 0
-		if wide {
-			n = Normal{mean - 0.1*sd*r.Float64(), mean + 0.1*sd, sd * 0.9, sd * (1 + r.Float64())}
-		}
-		nodes := []float64{mean - 9*sd*r.Float64()}
-		for range 6 {
-			nodes = append(nodes, nodes[len(nodes)-1]+3*sd*r.Float64()*r.Float64())
-		}
-		members := []Normal{{mean, mean, sd, sd}, {n.MeanLo, n.MeanLo, n.SdLo, n.SdLo}, {n.MeanHi, n.MeanHi, n.SdHi, n.SdHi}, {n.MeanLo, n.MeanLo, n.SdHi, n.SdHi}, {n.MeanHi, n.MeanHi, n.SdLo, n.SdLo}}
-		bins := n.BinsUp(nodes)
-		for _, m := range members {
-			for k, p := range bins {
-				truth := oracleInterval(nodes[k], nodes[k+1], m.MeanLo, m.SdLo)
-				if !isUpper(bigOf(p), truth) {
-					t.Errorf("%+v in [%x, %x]: %x is below member %+v", n, nodes[k], nodes[k+1], p, m)
-				}
-				if f, _ := truth.Float64(); !wide && p > f*(1+1e-9)+1e-13 {
-					t.Errorf("%+v in [%x, %x]: %v is loose, truth %v", n, nodes[k], nodes[k+1], p, f)
-				}
-			}
-			for _, x := range nodes {
-				under := oracleInterval(math.Inf(-1), x, m.MeanLo, m.SdLo)
-				over := oracleInterval(x, math.Inf(1), m.MeanLo, m.SdLo)
-				if !isUpper(bigOf(n.BelowUp(x)), under) || !isUpper(bigOf(n.AboveUp(x)), over) {
-					t.Errorf("%+v at %x: [%x, %x] is below member %+v", n, x, n.BelowUp(x), n.AboveUp(x), m)
-				}
-				if f, _ := under.Float64(); !wide && n.BelowUp(x) > f*(1+1e-9) {
-					t.Errorf("%+v below %x: %v is loose, truth %v", n, x, n.BelowUp(x), f)
-				}
-			}
-		}
-	}
-}
-
-// TestNormalConstant: without spread there are atoms, which closed intervals hold.
-func TestNormalConstant(t *testing.T) {
-	c := Normal{2, 2, 0, 0}
-	if c.BelowUp(2) != 1 || c.AboveUp(2) != 1 || c.BelowUp(1.5) != 0 || c.AboveUp(2.5) != 0 {
-		t.Error("a constant is where it is")
-	}
-	nan := math.NaN()
-	for _, n := range []Normal{{nan, 0, 1, 1}, {0, nan, 1, 1}, {0, 0, nan, 1}, {0, 0, 1, nan}, {0, 0, 0, 1}} {
-		if n.BelowUp(-3) != 1 || n.BinsUp([]float64{3, 4})[0] != 1 {
-			t.Errorf("%+v is not answered with 1", n)
-		}
-	}
-	one := Normal{0, 0, 1, 1}
-	if one.BelowUp(nan) != 1 || one.BinsUp([]float64{nan, nan})[0] != 1 {
-		t.Error("NaN is not answered with 1")
-	}
-}
 
 // spreadExactly adds the exact masses of x split over lattice points.
 func spreadExactly(to map[int64]*big.Rat, x, mass *big.Rat, step float64) {
@@ -146,7 +89,7 @@ func TestLatticeEnds(t *testing.T) {
 			t.Errorf("ends %v: lost %v", far, l.Lost)
 		}
 	}
-	if p := l.BelowUp(Normal{}, -100); p < 0.375 {
+	if p := l.BelowUp(gauss.Normal{}, -100); p < 0.375 {
 		t.Errorf("lost mass forgotten: %v", p)
 	}
 	defer func() {
@@ -204,7 +147,7 @@ func TestLatticeSum(t *testing.T) {
 				}
 			}
 			f, _ := truth.Float64()
-			got := s.BelowUp(Normal{}, float64(x)*0.5)
+			got := s.BelowUp(gauss.Normal{}, float64(x)*0.5)
 			if f < 1 && new(big.Rat).SetFloat64(got).Cmp(truth) < 0 || got > f*(1+1e-6)+1e-7 {
 				t.Fatalf("trial %d: P(sum <= %v): %x, exactly %x", trial, float64(x)*0.5, got, f)
 			}
@@ -223,7 +166,7 @@ func TestNotPositiveUp(t *testing.T) {
 			terms[i] = NewLattice(step, -4, 4)
 			terms[i].AddProduct(one, Atoms{X: v[:], P: []float64{p, 1 - p}})
 		}
-		return SumUp(terms, sequentially, never).NotPositiveUp(len(x), Normal{})
+		return SumUp(terms, sequentially, never).NotPositiveUp(len(x), gauss.Normal{})
 	}
 	for range 200 {
 		var x [][2]float64
@@ -261,7 +204,7 @@ func TestLatticeLost(t *testing.T) {
 	for lost := range 2 {
 		terms := []*Lattice{{Step: 1, P: []float64{0.5, 0.5}}, {Step: 1, P: []float64{0.25, 0.5, 0.25}}}
 		terms[lost].Lose(0.125)
-		if got := SumUp(terms, sequentially, never).BelowUp(Normal{}, -1); got < 0.125 || got > 0.126 {
+		if got := SumUp(terms, sequentially, never).BelowUp(gauss.Normal{}, -1); got < 0.125 || got > 0.126 {
 			t.Errorf("term %d lost 0.125, the sum %v", lost, got)
 		}
 	}
@@ -277,7 +220,7 @@ func TestNotPositiveDivides(t *testing.T) {
 			terms[i] = NewLattice(1, -2, 2)
 			terms[i].AddProduct(one, Atoms{X: []float64{float64(i%2) - 0.5}, P: []float64{1}})
 		}
-		if got := SumUp(terms, sequentially, never).NotPositiveUp(n, Normal{}); got < 1 {
+		if got := SumUp(terms, sequentially, never).NotPositiveUp(n, gauss.Normal{}); got < 1 {
 			t.Errorf("%d terms: Prob(0 <= 0) is bounded by %v", n, got)
 		}
 	}

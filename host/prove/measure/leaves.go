@@ -1,6 +1,10 @@
 package measure
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith/gauss"
+)
 
 // LeafTail is a lower bound of a row in one leaf of a tree of phases, as its tail needs it: the row is
 // negative somewhere in the leaf only if the noise of the last layer and of the layers below it, of
@@ -88,7 +92,7 @@ func stepsUp(tails, s []float64) float64 {
 func halfTailsUp(v, h float64, n int) []float64 {
 	tails := make([]float64, n)
 	for k := range tails {
-		tails[k] = TailUp(ratioDown(down(h*float64(k)), v))
+		tails[k] = gauss.TailUp(ratioDown(down(h*float64(k)), v))
 	}
 	return tails
 }
@@ -109,7 +113,7 @@ func leafGrid(l LeafTail, h float64) []float64 {
 			break
 		}
 		if q = append(q, 0); len(below) > 0 {
-			q[k] = TailUp(ratioDown(x, below[0]))
+			q[k] = gauss.TailUp(ratioDown(x, below[0]))
 		}
 		if k > 0 {
 			q[k] = max(q[k], q[k-1]) // TailUp is a bound, and need not fall as what it bounds does

@@ -1,6 +1,10 @@
 package measure
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // MarginLaw bounds the least value M of a margin over a cell from below, on the event that all hidden
 // bounds are right (docs/theory.md (81)):
@@ -91,7 +95,7 @@ func (l *MarginLaw) SigmoidMeanUp() float64 {
 	sum, before := 0.0, 1.0
 	for i, above := range l.Above {
 		if above < before {
-			sum = up(sum + up(SigmoidUp(l.at(i))*up(before-above)))
+			sum = up(sum + up(arith.SigmoidUp(l.at(i))*up(before-above)))
 			before = above
 		}
 	}

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"math"
+
+	"psafe/host/arith/gauss"
 )
 
 // LogMassDown returns a lower bound, at most 0, of the log-probability of a
@@ -68,7 +70,7 @@ func (p *product) intervalDown(lo, hi, mean, sdLo, sdHi float64) {
 		case q <= 0.5:
 			p.timesDown(down(1 - q))
 		default: // 1-q would cancel: add the two central parts instead
-			p.timesDown(max(0, down(centralDown(a)+centralDown(b))))
+			p.timesDown(max(0, down(gauss.CentralDown(a)+gauss.CentralDown(b))))
 		}
 	default:
 		// near < far are the distances of the ends from the mean. As a function
@@ -117,11 +119,11 @@ func tailUpAt(z float64) float64 {
 	if math.IsInf(z, 1) {
 		return 0
 	}
-	return TailUp(z)
+	return gauss.TailUp(z)
 }
 
 // tailDownAt is TailDown, named for symmetry with tailUpAt.
-func tailDownAt(z float64) float64 { return TailDown(z) }
+func tailDownAt(z float64) float64 { return gauss.TailDown(z) }
 
 // tailSumUp returns an upper bound of Q(a) + Q(b).
 func tailSumUp(a, b float64) float64 {

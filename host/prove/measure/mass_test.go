@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"psafe/host/arith/gauss"
 )
 
 // testBox is a box with a Gaussian around it; sd is the true one.
@@ -81,7 +83,7 @@ func TestMassExactSD(t *testing.T) {
 		near := max(b.lo[0]-b.mean[0], b.mean[0]-b.hi[0]) / b.sd[0]
 		if near > 0 {
 			p, _ := truth.Float64()
-			budget *= 1 + TailUp(near)/p
+			budget *= 1 + gauss.TailUp(near)/p
 		}
 		down := LogMassDown(b.lo, b.hi, b.mean, b.sd, b.sd)
 		if e := relative(expOf(down), truth); e > budget {

@@ -3,7 +3,9 @@ package measure
 import (
 	"math"
 	"math/bits"
+
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // The noise of a network's layers, docs/theory.md, section 3.2: F_l is the least value over T of
@@ -66,7 +68,7 @@ func NoiseTailLeast(t float64, variances []float64) float64 {
 	if sum == 0 {
 		return 0
 	}
-	return TailDown(ratioUp(t, sum))
+	return gauss.TailDown(ratioUp(t, sum))
 }
 
 // worthConvolving is from where on (13b) is tried: it gains a factor of two at most over
@@ -74,7 +76,7 @@ func NoiseTailLeast(t float64, variances []float64) float64 {
 const worthConvolving = 1e-6
 
 // herbstUp returns an upper bound of exp(-t^2/(2v)).
-func herbstUp(t, v float64) float64 { return ExpUp(-down(down(t*t) / up(2*v))) }
+func herbstUp(t, v float64) float64 { return arith.ExpUp(-down(down(t*t) / up(2*v))) }
 
 // mostSubsets is the number of layers up to which (13c) goes through all subsets.
 const mostSubsets = 8
@@ -88,10 +90,10 @@ const mostSubsets = 8
 // adds. S empty gives nothing, as t > 0.
 func subsetsUp(t, sum float64, v []float64) float64 {
 	if len(v) == 1 {
-		return TailUp(ratioDown(t, v[0]))
+		return gauss.TailUp(ratioDown(t, v[0]))
 	}
 	if len(v) > mostSubsets {
-		return min(1, up(layersFactorUp(len(v))*TailUp(ratioDown(t, sum))))
+		return min(1, up(layersFactorUp(len(v))*gauss.TailUp(ratioDown(t, sum))))
 	}
 	p := 0.0
 	for set := uint(1); set < 1<<len(v); set++ {
@@ -101,7 +103,7 @@ func subsetsUp(t, sum float64, v []float64) float64 {
 				part = up(part + x)
 			}
 		}
-		p = up(p + up(math.Ldexp(TailUp(ratioDown(t, part)), bits.OnesCount(set)-len(v))))
+		p = up(p + up(math.Ldexp(gauss.TailUp(ratioDown(t, part)), bits.OnesCount(set)-len(v))))
 	}
 	return min(1, p)
 }
@@ -147,15 +149,15 @@ func convolvedUp(h float64, v []float64) (q [convolutionSteps + 1]float64) {
 	var next, mass [convolutionSteps + 1]float64
 	last := v[len(v)-1]
 	for i := range q {
-		q[i] = TailUp(ratioDown(h*float64(i), last))
+		q[i] = gauss.TailUp(ratioDown(h*float64(i), last))
 	}
 	for l := len(v) - 2; l >= 0; l-- {
 		var above [convolutionSteps + 1]float64 // Prob(-G >= x_i)
 		for i := range above {
-			above[i] = TailUp(ratioDown(h*float64(i), v[l]))
+			above[i] = gauss.TailUp(ratioDown(h*float64(i), v[l]))
 		}
 		for i := range convolutionSteps {
-			mass[i] = max(0, up(above[i]-TailDown(ratioUp(h*float64(i+1), v[l]))))
+			mass[i] = max(0, up(above[i]-gauss.TailDown(ratioUp(h*float64(i+1), v[l]))))
 		}
 		for i := range next {
 			s := 0.5*q[i] + above[i]
@@ -184,7 +186,7 @@ func NoiseQuantileUp(tau float64, layers int) float64 {
 	if layers > 1 {
 		factor = layersFactorUp(layers)
 	}
-	return leastUp(tau, func(z float64) float64 { return min(up(factor*TailUp(z)), herbstUp(z, 1)) })
+	return leastUp(tau, func(z float64) float64 { return min(up(factor*gauss.TailUp(z)), herbstUp(z, 1)) })
 }
 
 // leastUp bisects for the least z with tail(z) <= tau; what it returns has been
@@ -202,50 +204,4 @@ func leastUp(tau float64, tail func(float64) float64) float64 {
 		}
 	}
 	return hi
-}
-
-// AbsMeanUp returns an upper bound of E|W| for W ~ N(mean, sd^2), and for every
-// smaller standard deviation (E|mean + s Z| is convex and even in s, so it grows):
-//
-//	E|W| = sd sqrt(2/pi) exp(-z^2/2) + |mean| (1 - 2 Q(z)),   z = |mean|/sd
-func AbsMeanUp(mean, sd float64) float64 {
-	a := math.Abs(mean)
-	switch {
-	case !(a <= math.MaxFloat64 && sd >= 0 && sd <= math.MaxFloat64):
-		return math.Inf(1)
-	case sd == 0:
-		return a
-	}
-	spread := up(arith.Sqrt2OverPiUp * sd)
-	zLo, zHi := max(0, down(a/sd)), up(a/sd)
-	sharp := up(up(spread*ExpUp(-max(0, down(zLo*zLo))/2)) + up(a*up(1-2*TailDown(zHi))))
-	return min(sharp, up(a+spread))
-}
-
-// LogComplementUp returns an upper bound, at most 0, of ln(1 - p) for p in [0, 1]; 0 for NaN.
-func LogComplementUp(p float64) float64 {
-	switch {
-	case p >= 1:
-		return math.Inf(-1)
-	case !(p > 0):
-		return 0
-	case p < 0x1p-30:
-		return -p // ln(1-p) <= -p
-	}
-	return logUp(up(1 - p))
-}
-
-// LogComplementDown returns a lower bound of ln(1 - p) for p in [0, 1]; -Inf for
-// p >= 1 and NaN.
-func LogComplementDown(p float64) float64 {
-	switch {
-	case !(p < 1):
-		return math.Inf(-1)
-	case p <= 0:
-		return 0
-	case p < 0x1p-30:
-		// ln(1-p) >= -p - p^2 for p <= 1/2.
-		return down(-p - up(p*p))
-	}
-	return logDown(down(1 - p))
 }

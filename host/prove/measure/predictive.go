@@ -1,5 +1,7 @@
 package measure
 
+import "psafe/host/arith"
+
 // Predictive bounds the probabilities pi_k(x) = E_w softmax_k(f^w(x)) of the posterior predictive for
 // all x of a region at once, from margins of class c over the other classes k
 // (docs/theory.md, sections 9.2 and 9.3).
@@ -66,12 +68,12 @@ func AheadPredictive(p, t float64, rivals int) *Predictive {
 	for k := range margins {
 		margins[k] = t
 	}
-	s := SoftmaxDown(margins)
+	s := arith.SoftmaxDown(margins)
 	rest := up(1 - p)
 	is.LowerDown = max(0, down(s*p))
 	for range margins {
-		is.RivalsUp = append(is.RivalsUp, min(1, up(rest+SigmoidUp(t))))
-		is.GapsDown = append(is.GapsDown, max(-1, down(down(SoftmaxGapDown(s, t)*p)-rest)))
+		is.RivalsUp = append(is.RivalsUp, min(1, up(rest+arith.SigmoidUp(t))))
+		is.GapsDown = append(is.GapsDown, max(-1, down(down(arith.SoftmaxGapDown(s, t)*p)-rest)))
 	}
 	return is
 }
@@ -100,12 +102,12 @@ func levelsDown(laws []*MarginLaw, budget float64) (lower float64, gaps []float6
 		if !(p > 0) {
 			break // nor is it above 0 at higher levels
 		}
-		s := SoftmaxDown(t)
+		s := arith.SoftmaxDown(t)
 		if s > last {
 			lower, last = down(lower+down(down(s-last)*p)), s
 		}
 		for k := range gaps {
-			if z := SoftmaxGapDown(s, t[k]); z > reached[k] {
+			if z := arith.SoftmaxGapDown(s, t[k]); z > reached[k] {
 				gaps[k], reached[k] = down(gaps[k]+down(down(z-reached[k])*p)), z
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"psafe/host/arith"
 	"psafe/internal/fault"
 )
 
@@ -111,7 +112,7 @@ func (p *product) joinDown(r product) {
 
 // logDown returns a lower bound, at most 0, of ln of the lower bound p.
 func (p product) logDown() float64 {
-	l := lnScaledDown(p.m, p.e)
+	l := arith.LnScaledDown(p.m, p.e)
 	if p.sum > 0 {
 		l = down(l - p.sum)
 	}
@@ -120,7 +121,7 @@ func (p product) logDown() float64 {
 
 // logUp returns an upper bound, at most 0, of ln of the upper bound p.
 func (p product) logUp() float64 {
-	l := lnScaledUp(p.m, p.e)
+	l := arith.LnScaledUp(p.m, p.e)
 	if p.sum > 0 {
 		l = up(l - p.sum)
 	}
@@ -133,8 +134,8 @@ func (p product) scaledDown() scaled {
 	// e^-sum in steps, because sum grows with the number of factors.
 	// s - step is exact: a multiple of the last digit of s, and not above s.
 	for s := p.sum; s > 0 && m > 0; s -= min(s, 512) {
-		r, k := expNeg(min(s, 512))
-		f, de := math.Frexp(down(m * (r * (1 - expErr - 2*unit))))
+		r, k := arith.ExpNeg(min(s, 512))
+		f, de := math.Frexp(down(m * (r * (1 - arith.ExpNegErr - 2*unit))))
 		m, e = f, e-k+de
 	}
 	return makeScaled(m, e)
@@ -144,8 +145,8 @@ func (p product) scaledDown() scaled {
 func (p product) scaledUp() scaled {
 	m, e := p.m, p.e
 	for s := p.sum; s > 0 && m > 0; s -= min(s, 512) { // as in scaledDown
-		r, k := expNeg(min(s, 512))
-		f, de := math.Frexp(up(m * (r * (1 + expErr + 2*unit))))
+		r, k := arith.ExpNeg(min(s, 512))
+		f, de := math.Frexp(up(m * (r * (1 + arith.ExpNegErr + 2*unit))))
 		m, e = f, e-k+de
 	}
 	return makeScaled(m, e)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/internal/testscale"
 )
 
@@ -137,7 +138,7 @@ func TestProductLatticeFails(t *testing.T) {
 		if got := l.Lost; !(got >= 1) {
 			t.Errorf("%v: lost %v, masses %v", x, got, len(l.P))
 		}
-		if up := ProductsNotPositiveUp([]Product{p}, Normal{SdLo: 1, SdHi: 1}, serial); up != 1 {
+		if up := ProductsNotPositiveUp([]Product{p}, gauss.Normal{SdLo: 1, SdHi: 1}, serial); up != 1 {
 			t.Errorf("%v: %v", x, up)
 		}
 	}
@@ -186,7 +187,7 @@ func TestRoundingsCount(t *testing.T) {
 						case m > 0:
 							want = 0
 						}
-						rest := Normal{SdLo: sigma, SdHi: sigma}
+						rest := gauss.Normal{SdLo: sigma, SdHi: sigma}
 						if got := ProductsNotPositiveUp(constants(n, m, apart, inA), rest, serial); got < want*(1-1e-12) {
 							t.Errorf("%d terms, apart by %v, sigma %v, m %v: %v, is %v", n, apart, sigma, m, got, want)
 						}
@@ -258,7 +259,7 @@ func TestProductsTight(t *testing.T) {
 			products = append(products, p)
 		}
 		const sigma = 0.1
-		got := ProductsNotPositiveUp(products, Normal{SdLo: sigma, SdHi: sigma}, serial)
+		got := ProductsNotPositiveUp(products, gauss.Normal{SdLo: sigma, SdHi: sigma}, serial)
 		fails := 0
 		for range draws {
 			sum := sigma * r.NormFloat64()

@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"psafe/host/arith/gauss"
+	"psafe/internal/testkit/oracle"
 )
 
 // This file compares single steps with exact arithmetic on the very numbers they
@@ -26,21 +29,18 @@ func TestTailSteps(t *testing.T) {
 	r := newRand(t, 23)
 	for range 5000 {
 		a, b := 9*r.Float64(), 9*r.Float64()
-		if exactBig(tailSumUp(a, b)).Cmp(exactSum(TailUp(a), TailUp(b))) < 0 || exactBig(tailSumDown(a, b)).Cmp(exactSum(TailDown(a), TailDown(b))) > 0 {
+		if exactBig(tailSumUp(a, b)).Cmp(exactSum(gauss.TailUp(a), gauss.TailUp(b))) < 0 || exactBig(tailSumDown(a, b)).Cmp(exactSum(gauss.TailDown(a), gauss.TailDown(b))) > 0 {
 			t.Errorf("tails of %x and %x: sum [%x, %x]", a, b, tailSumDown(a, b), tailSumUp(a, b))
 		}
 		near, far := min(a, b), max(a, b)
-		if got := oneSideDown(near, far, 0, 1); got > 0 && exactBig(got).Cmp(exactSum(TailDown(distanceUp(near, 0, 1)), -TailUp(distanceDown(far, 0, 1)))) > 0 {
+		if got := oneSideDown(near, far, 0, 1); got > 0 && exactBig(got).Cmp(exactSum(gauss.TailDown(distanceUp(near, 0, 1)), -gauss.TailUp(distanceDown(far, 0, 1)))) > 0 {
 			t.Errorf("[%x, %x] beyond the mean: %x", near, far, got)
-		}
-		if z := max(a, seriesEnd); exactBig(centralDown(z)).Cmp(exactSum(0.5, -TailUp(z))) > 0 || exactBig(centralUp(z)).Cmp(exactSum(0.5, -TailDown(z))) < 0 {
-			t.Errorf("central part of %x: [%x, %x]", z, centralDown(z), centralUp(z))
 		}
 		// A box that holds the mean and less than half of the mass.
 		lo, hi := -0.6*r.Float64(), 0.6*r.Float64()
 		lower := one
 		lower.intervalDown(lo, hi, 0, 1, 1)
-		down := exactSum(centralDown(distanceDown(0, lo, 1)), centralDown(distanceDown(hi, 0, 1)))
+		down := exactSum(gauss.CentralDown(distanceDown(0, lo, 1)), gauss.CentralDown(distanceDown(hi, 0, 1)))
 		if exactBig(math.Ldexp(lower.m, lower.e)).Cmp(down) > 0 {
 			t.Errorf("[%x, %x]: central parts %+v", lo, hi, lower)
 		}
@@ -76,61 +76,16 @@ func TestTailSDs(t *testing.T) {
 	}
 }
 
-// bigLn2 is ln 2 to 400 bits.
-func bigLn2() *big.Float {
-	ln2, power := newBig(), newBig().Quo(bigOf(2), bigOf(3))
-	for i := range 130 {
-		ln2.Add(ln2, newBig().Quo(power, bigOf(float64(2*i+1))))
-		power.Quo(power, bigOf(9))
-	}
-	return ln2
-}
-
-// TestLnScaled: ln(m 2^e) for exponents whose share rounds.
-func TestLnScaled(t *testing.T) {
-	r := newRand(t, 24)
-	ln2 := bigLn2()
-	for range 6000 {
-		// e ln 2 just below a power of two, where the last digits are smallest
-		// beside the errors of ln2Down and ln2Up.
-		e := int(math.Ldexp(1, 1+r.IntN(40))/math.Ln2) - r.IntN(3)
-		if r.IntN(2) == 0 {
-			e = 1 + r.IntN(1<<(1+r.IntN(30)))
-		}
-		if r.IntN(2) == 0 {
-			e = -e
-		}
-		m := 0.5 + 0.5*r.Float64()
-		if r.IntN(3) == 0 {
-			m = 1 - 0x1p-40*r.Float64()
-		}
-		share := newBig().Mul(bigOf(float64(e)), ln2)
-		// l <= ln m + e ln 2, as e^(l - e ln 2) <= m.
-		at := func(l float64) *big.Float { return oracleExpSigned(newBig().Sub(bigOf(l), share)) }
-		if lo, hi := lnScaledDown(m, e), lnScaledUp(m, e); !isLower(at(lo), bigOf(m)) || !isUpper(at(hi), bigOf(m)) {
-			t.Errorf("ln(%x 2^%d) is not in [%x, %x]", m, e, lo, hi)
-		}
-	}
-}
-
-// oracleExpSigned returns e^x for any x of ordinary size.
-func oracleExpSigned(x *big.Float) *big.Float {
-	if x.Sign() <= 0 {
-		return oracleExpNeg(newBig().Neg(x))
-	}
-	return newBig().Quo(bigOf(1), oracleExpNeg(x))
-}
-
 // TestLogOfLongSum: the sum of a product meets its logarithm in one directed step.
 func TestLogOfLongSum(t *testing.T) {
 	r := newRand(t, 25)
-	ln2 := bigLn2()
+	ln2 := newBig().Neg(oracle.Ln(bigOf(0.5)))
 	for range 2000 {
 		p := product{m: 0.5 + 0.5*r.Float64(), e: -r.IntN(5), sum: math.Exp(10 * r.Float64())}
 		// ln p = ln m + e ln 2 - sum
 		at := func(l float64) *big.Float {
 			x := newBig().Add(bigOf(l), bigOf(p.sum))
-			return oracleExpSigned(x.Sub(x, newBig().Mul(bigOf(float64(p.e)), ln2)))
+			return oracle.Exp(x.Sub(x, newBig().Mul(bigOf(float64(p.e)), ln2)))
 		}
 		if lo, hi := p.logDown(), p.logUp(); !isLower(at(lo), bigOf(p.m)) || !isUpper(at(hi), bigOf(p.m)) {
 			t.Errorf("%+v: [%x, %x]", p, lo, hi)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"psafe/host/arith"
 )
 
 // The rules UnionLogDown chooses from.
@@ -82,7 +84,7 @@ func UnionLogDown(lo, hi [][]float64, mean, sdLo, sdHi []float64) (logP float64,
 		}
 	}
 	m, e := math.Frexp(best)
-	return min(0, lnScaledDown(m, e+base)), rule
+	return min(0, arith.LnScaledDown(m, e+base)), rule
 }
 
 // union is the boxes worth looking at, in order of decreasing mass.
@@ -192,7 +194,7 @@ func DisjointSumLogDown(logs []float64) float64 {
 		if l <= 0 {
 			term := 1.0
 			if l != top {
-				term = ExpDown(down(l - top))
+				term = arith.ExpDown(down(l - top))
 			}
 			if term > 0 {
 				sum = sumDown([]float64{sum, term})
@@ -200,5 +202,5 @@ func DisjointSumLogDown(logs []float64) float64 {
 		}
 	}
 	m, e := math.Frexp(sum)
-	return min(0, down(top+lnScaledDown(m, e)))
+	return min(0, down(top+arith.LnScaledDown(m, e)))
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"psafe/host/arith"
 )
 
 // testUnion is M boxes in d weights with a true sd inside its bounds.
@@ -180,7 +182,7 @@ func TestUnionIsNotTheProductOfUnions(t *testing.T) {
 	lo := [][]float64{{-inf, -inf}, {0, 0}}
 	hi := [][]float64{{0, 0}, {inf, inf}}
 	l, _ := UnionLogDown(lo, hi, []float64{0, 0}, []float64{1, 2}, []float64{1, 2})
-	if p := ExpDown(l); p > 0.5 || p < 0.5-1e-12 {
+	if p := arith.ExpDown(l); p > 0.5 || p < 0.5-1e-12 {
 		t.Errorf("two quadrants have mass %v", p)
 	}
 }
@@ -207,7 +209,7 @@ func TestUnionHighDimension(t *testing.T) {
 	l, rule := UnionLogDown(lo, hi, mean, sd, sd)
 	largest := LogMassDown(lo[0], hi[0], mean, sd, sd)
 	ceiling := largest + math.Log(n)
-	t.Logf("log10: largest %.6g, union %.6g by %s, sum %.6g", Log10Down(largest), Log10Down(l), rule, Log10Down(ceiling))
+	t.Logf("log10: largest %.6g, union %.6g by %s, sum %.6g", arith.Log10Down(largest), arith.Log10Down(l), rule, arith.Log10Down(ceiling))
 	if l <= largest || l > ceiling {
 		t.Errorf("union %v, largest %v, sum of all %v", l, largest, ceiling)
 	}
@@ -227,7 +229,7 @@ func TestUnionTinyMasses(t *testing.T) {
 	hi[0][7], lo[1][7] = 0, 0
 	one := LogMassDown(lo[0], hi[0], mean, sd, sd)
 	two, rule := UnionLogDown(lo, hi, mean, sd, sd)
-	if two > one+math.Ln2 || two < one+math.Ln2-1e-9 || Log10Down(two) > -5400 {
+	if two > one+math.Ln2 || two < one+math.Ln2-1e-9 || arith.Log10Down(two) > -5400 {
 		t.Errorf("one box %v, two boxes %v by %s", one, two, rule)
 	}
 }
@@ -239,12 +241,12 @@ func TestUnionAtoms(t *testing.T) {
 	mean := []float64{0, 0}
 	// sd_0 = 0: both boxes hold the atom, the union has 1/2, not 1.
 	l, _ := UnionLogDown(lo, hi, mean, []float64{0, 1}, []float64{0, 1})
-	if p := ExpDown(l); p > 0.5 || p < 0.5-1e-12 {
+	if p := arith.ExpDown(l); p > 0.5 || p < 0.5-1e-12 {
 		t.Errorf("atom: %v, want 1/2", p)
 	}
 	// sd_0 in [0,1]: the worst is 1, P(-1 < N < 1)/2 = 0.341344746...
 	l, _ = UnionLogDown(lo, hi, mean, []float64{0, 1}, []float64{1, 1})
-	if p := ExpDown(l); p > 0.3413447460685430 || p < 0.341344746 {
+	if p := arith.ExpDown(l); p > 0.3413447460685430 || p < 0.341344746 {
 		t.Errorf("atom or not: %v", p)
 	}
 	// A box beside the atom has nothing.

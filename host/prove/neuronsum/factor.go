@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/prove/slack"
@@ -66,7 +67,7 @@ func newFactor(mean, sd arith.Interval, z []float64) factor {
 }
 
 // beyond bounds the probability of what nodes from lo to hi, placed by nodesOf, leave out.
-func beyond(normal measure.Normal, lo, hi float64) float64 {
+func beyond(normal gauss.Normal, lo, hi float64) float64 {
 	return max(slack.LeastLost, arith.Up(normal.BelowUp(lo)+normal.AboveUp(hi)))
 }
 

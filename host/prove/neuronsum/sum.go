@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
@@ -129,7 +130,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			most := arith.Up(max(-a.mean.Lo, a.mean.Hi) + arith.Up(narrowReach*a.sd.Hi))
 			mean = mean.Minus(arith.Exactly(arith.Up(most * h.within)))
 			if a.sd.Hi > 0 {
-				lost = arith.AddUp(lost, arith.Up(2*measure.TailUp(narrowReach)))
+				lost = arith.AddUp(lost, arith.Up(2*gauss.TailUp(narrowReach)))
 			}
 		}
 	}
@@ -181,14 +182,14 @@ func (a *factor) term(h *hidden, step float64) *measure.Lattice {
 }
 
 // stepApprox chooses the lattice's step: any power of two will do.
-func (n *Sum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
+func (n *Sum) stepApprox(v vertex, f *factors, random []int, rest gauss.Normal) float64 {
 	want := n.q.step * sdApprox(v, f, random, rest) / math.Sqrt(float64(len(random)))
 	_, e := math.Frexp(min(max(want, 0x1p-500), 0x1p500))
 	return math.Ldexp(1, e-1)
 }
 
 // sdApprox is about the standard deviation of the sum.
-func sdApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
+func sdApprox(v vertex, f *factors, random []int, rest gauss.Normal) float64 {
 	variance, size := rest.SdHi*rest.SdHi, 0.0
 	for _, i := range random {
 		a, h := &f.neurons[i], &v[i]

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -243,7 +243,7 @@ func (m *moments) failApprox(row *property.Row) float64 {
 		return 1
 	}
 	mean, variance := m.rowApprox(row, row)
-	return measure.TailUp(mean / math.Sqrt(variance))
+	return gauss.TailUp(mean / math.Sqrt(variance))
 }
 
 // factorsApprox minimises f' Cov f / 2 - f' mean over f >= 0, a multiple of the

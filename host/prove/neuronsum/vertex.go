@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
@@ -115,7 +116,7 @@ func restAtoms(sd arith.Interval, z []float64) (e measure.Atoms, lost float64) {
 	case sd.Hi == 0:
 		return measure.Atoms{X: []float64{0}, P: []float64{1}}, 0
 	case sd.Lo == 0:
-		return measure.Atoms{X: []float64{arith.Down(-law.Reach * sd.Hi)}, P: []float64{1}}, measure.TailUp(law.Reach)
+		return measure.Atoms{X: []float64{arith.Down(-law.Reach * sd.Hi)}, P: []float64{1}}, gauss.TailUp(law.Reach)
 	}
 	normal, nodes := law.Normal(arith.Interval{}, sd), nodesOf(arith.Interval{}, sd, z, false)
 	e = measure.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
@@ -164,7 +165,7 @@ func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) 
 		most := arith.Up(math.Abs(w.Mean[at]) + arith.Up(sds*w.SdHi[at]))
 		radius = arith.Up(radius + arith.Up(r*most))
 		if w.SdHi[at] > 0 {
-			lost = arith.Up(lost + arith.Up(2*measure.TailUp(sds)))
+			lost = arith.Up(lost + arith.Up(2*gauss.TailUp(sds)))
 		}
 	}
 	return radius, lost, wide

@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
 
@@ -148,13 +148,13 @@ func (l *Linearised) TailUp(row *property.Row, r int, c *LinearisedCell) float64
 	sum.Plus(c.rows[r].at)
 	for i, radius := range c.lines.Radius {
 		if radius != 0 {
-			sum.Add(-measure.AbsMeanUp(math.Abs(c.rows[r].slope[i]), n.Along[i]), radius)
+			sum.Add(-gauss.AbsMeanUp(math.Abs(c.rows[r].slope[i]), n.Along[i]), radius)
 		}
 	}
 	for k, list := range c.lines.Half {
 		for j, half := range list {
 			if half != 0 {
-				sum.Add(-measure.AbsMeanUp(0, n.Sd[k][j]), half)
+				sum.Add(-gauss.AbsMeanUp(0, n.Sd[k][j]), half)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func (l *Linearised) TailUp(row *property.Row, r int, c *LinearisedCell) float64
 	case sd == 0:
 		return 0
 	}
-	return measure.TailUp(arith.Down(least / sd))
+	return gauss.TailUp(arith.Down(least / sd))
 }
 
 // coefficients are those of the row over the pre-activations of each layer, for all x of the cell: numbers in
@@ -234,15 +234,15 @@ func (l *Linearised) unit(c *LinearisedCell, k, o int) unitNoise {
 	u = unitNoise{math.Inf(1), math.Inf(1)}
 	if n := l.blocks.Noise(a, a, c.lines); n != nil {
 		var sum arith.Sum
-		sum.Plus(measure.AbsMeanUp(0, arith.Up(math.Sqrt(n.Centre))))
+		sum.Plus(gauss.AbsMeanUp(0, arith.Up(math.Sqrt(n.Centre))))
 		for i, radius := range c.lines.Radius {
 			if radius != 0 {
-				sum.Add(measure.AbsMeanUp(0, n.Along[i]), radius)
+				sum.Add(gauss.AbsMeanUp(0, n.Along[i]), radius)
 			}
 		}
 		for j, half := range c.lines.Half[k] {
 			if half != 0 {
-				sum.Add(measure.AbsMeanUp(0, n.Sd[k][j]), half)
+				sum.Add(gauss.AbsMeanUp(0, n.Sd[k][j]), half)
 			}
 		}
 		u = unitNoise{sum.Hi(), arith.Up(math.Sqrt(n.Variance))}

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -97,10 +97,10 @@ func (p *AtPoint) TailUp(row *property.Row) float64 {
 	case mean.Lo > 0 && variance.Hi == 0:
 		return 0
 	case mean.Lo > 0:
-		return arith.Up(measure.TailUp(arith.Down(mean.Lo/arith.Up(math.Sqrt(variance.Hi)))) * slack.PointLaw)
+		return arith.Up(gauss.TailUp(arith.Down(mean.Lo/arith.Up(math.Sqrt(variance.Hi)))) * slack.PointLaw)
 	case variance.Lo > 0:
 		// Of any mean at least that, and any variance at least that.
-		return min(1, arith.Up((1-measure.TailDown(arith.Up(-mean.Lo/arith.Down(math.Sqrt(variance.Lo)))))*slack.PointLaw))
+		return min(1, arith.Up((1-gauss.TailDown(arith.Up(-mean.Lo/arith.Down(math.Sqrt(variance.Lo)))))*slack.PointLaw))
 	}
 	return 1
 }

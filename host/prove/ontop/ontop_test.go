@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
@@ -103,17 +103,17 @@ func TestRow(t *testing.T) {
 		}
 		z := mean / math.Sqrt(variance)
 		tail, met := known.TailUp(cell, false), known.TailUp(cell, true)
-		if z > 1e-6 && z < 30 && (tail < measure.TailDown(z*(1+1e-12)) || tail > measure.TailUp(z*(1-1e-6))) || z < -1e-6 && tail != 1 {
-			t.Errorf("%d: tail %v at z = %v, want %v", i, tail, z, measure.TailUp(z))
+		if z > 1e-6 && z < 30 && (tail < gauss.TailDown(z*(1+1e-12)) || tail > gauss.TailUp(z*(1-1e-6))) || z < -1e-6 && tail != 1 {
+			t.Errorf("%d: tail %v at z = %v, want %v", i, tail, z, gauss.TailUp(z))
 		}
 		law := known.Law(cell)
 		for k := 1; k < len(law.Above); k += 21 {
-			if below := measure.TailDown(law.Step * float64(k) / math.Sqrt(variance) * (1 + 1e-9)); law.Above[k] < below || law.Above[k] > below*(1+1e-6)+1e-15 || math.Abs(law.Top-mean) > 1e-9*(1+math.Abs(mean)) {
+			if below := gauss.TailDown(law.Step * float64(k) / math.Sqrt(variance) * (1 + 1e-9)); law.Above[k] < below || law.Above[k] > below*(1+1e-6)+1e-15 || math.Abs(law.Top-mean) > 1e-9*(1+math.Abs(mean)) {
 				t.Errorf("%d: %v deviations below %v: %v, it is %v below %v", i, law.Step*float64(k)/math.Sqrt(variance), law.Top, law.Above[k], below, mean)
 			}
 		}
-		if z < -1e-6 && z > -30 && (met < 1-measure.TailUp(-z*(1-1e-12)) || met > 1-measure.TailDown(-z*(1+1e-6))+1e-12) {
-			t.Errorf("%d: tail %v at a point at z = %v, want %v", i, met, z, 1-measure.TailUp(-z))
+		if z < -1e-6 && z > -30 && (met < 1-gauss.TailUp(-z*(1-1e-12)) || met > 1-gauss.TailDown(-z*(1+1e-6))+1e-12) {
+			t.Errorf("%d: tail %v at a point at z = %v, want %v", i, met, z, 1-gauss.TailUp(-z))
 		}
 	}
 }

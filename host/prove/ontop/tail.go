@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/covary"
 	"psafe/host/prove/measure"
 )
@@ -24,11 +25,11 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 	case !(math.Abs(least) <= math.MaxFloat64 && v.Hi <= math.MaxFloat64):
 		return 1
 	case least > 0:
-		return measure.TailUp(arith.Down(least / arith.Up(math.Sqrt(v.Hi))))
+		return gauss.TailUp(arith.Down(least / arith.Up(math.Sqrt(v.Hi))))
 	case met && v.Lo > 0:
 		// At the point the row is normal, with a mean of at least least and a variance of at least v.Lo.
 		// A little is kept for check, whose numbers differ in the last bits.
-		fail := 1 - measure.TailDown(arith.Up(-least/arith.Down(math.Sqrt(v.Lo))))
+		fail := 1 - gauss.TailDown(arith.Up(-least/arith.Down(math.Sqrt(v.Lo))))
 		return min(1, arith.Up(fail*(1+0x1p-45)))
 	}
 	return 1
@@ -42,13 +43,13 @@ func (r *Row) meanDown(f *form) float64 {
 	for j, a := range r.mean {
 		sum.Add(arith.LeastProduct(a.Lo, a.Hi, f.at[j], f.at[j]))
 		if f.half[j] != 0 {
-			sum.Add(-measure.AbsMeanUp(a.Size(), r.Marginal[j]), f.half[j])
+			sum.Add(-gauss.AbsMeanUp(a.Size(), r.Marginal[j]), f.half[j])
 		}
 	}
 	coefficients, spreads := r.overInputs(f)
 	for k, radius := range f.radius {
 		if radius != 0 {
-			sum.Add(-measure.AbsMeanUp(coefficients[k], spreads[k]), radius)
+			sum.Add(-gauss.AbsMeanUp(coefficients[k], spreads[k]), radius)
 		}
 	}
 	return sum.Lo()

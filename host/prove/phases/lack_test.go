@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -147,6 +147,6 @@ func lackOf(t *testing.T, e *engine.Engine, task *property.Task, nodes int) (l l
 	}
 	l.row, l.m0, l.mean, l.sd = worst(q, a)
 	l.root, l.leaves = roots.noises.Lo[slices.IndexFunc(s.trees, func(k *node) bool { return k.row == l.row })], len(q.nodes)
-	l.lower = measure.ExpDown(measure.LogComplementDown(min(1, clbp.ChainBudgetUp(e, false, tau)+a.failUp(counts))))
+	l.lower = arith.ExpDown(arith.LogComplementDown(min(1, clbp.ChainBudgetUp(e, false, tau)+a.failUp(counts))))
 	return l
 }

@@ -12,12 +12,12 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -100,7 +100,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	if len(t.T) == 1 && how.Decided != nil {
 		c.enough = func(fail float64) bool {
 			so := claim.NewResult(t, "phases")
-			so.LogP = measure.LogComplementDown(slack.LeavesUp(min(1, fail)))
+			so.LogP = arith.LogComplementDown(slack.LeavesUp(min(1, fail)))
 			return how.Decided(so)
 		}
 	}
@@ -121,7 +121,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	for _, p := range parts {
 		r.Proof.Tau, r.Proof.Leaves = append(r.Proof.Tau, p.found.tau), append(r.Proof.Leaves, p.found.proof)
 	}
-	r.LogP = measure.LogComplementDown(slack.LeavesUp(fail))
+	r.LogP = arith.LogComplementDown(slack.LeavesUp(fail))
 	r.Tau = slices.Max(r.Proof.Tau)
 	if r.Proof.Cells = claim.UncutCells(trees); r.Proof.Cells != nil {
 		r.Cells = len(parts)

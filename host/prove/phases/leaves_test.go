@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith/gauss"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
@@ -339,7 +340,7 @@ func TestEmptyLeaf(t *testing.T) {
 	box := property.Box{Lo: []float64{-0.5}, Hi: []float64{0.5}}
 	task := property.Task{T: []property.Box{box}, Inner: []property.Box{box}, S: property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}}
 	e := engineOf(t, bound.Float64, post)
-	least := measure.TailDown(1.5 / 0.5) // of x + 1 <= 0 for one x alone
+	least := gauss.TailDown(1.5 / 0.5) // of x + 1 <= 0 for one x alone
 	for _, beta := range []float64{1, 16, 1024, 1 << 20} {
 		q := &question{box: box, rows: task.S.Rows, tau: 1e-6, open: []neuronAt{{0, 0}}}
 		k := &node{alpha: []uint8{0}, cuts: []cut{{0, -1, beta}}}

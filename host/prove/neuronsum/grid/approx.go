@@ -3,7 +3,7 @@ package grid
 import (
 	"math"
 
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -188,7 +188,7 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 			}
 		}
 	}
-	p := measure.TailUp(heavy * mean / math.Sqrt(variance))
+	p := gauss.TailUp(heavy * mean / math.Sqrt(variance))
 	for k, i := range top {
 		given := 0.0
 		for q, z := range midpointsApprox {

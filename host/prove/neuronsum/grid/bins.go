@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 )
@@ -24,7 +25,7 @@ type normalBins struct {
 // For 0 <= p < q, M = P(p < Z < q) and phi the density, the mean of (q - Z)/(q - p) over the bin is
 // (q M - (phi(p) - phi(q)))/(q - p), and what is left of M goes to q.
 func newNormalBins(fine, widest, even float64) *normalBins {
-	b := &normalBins{beyond: arith.Up(2 * measure.TailUp(law.Reach))}
+	b := &normalBins{beyond: arith.Up(2 * gauss.TailUp(law.Reach))}
 	z := []float64{0}
 	for x := 0.0; x < law.Reach; {
 		far := max(0, x*x-even*even)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 	"psafe/host/prove/neuronsum/law"
 )
 
@@ -124,7 +124,7 @@ func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 		vars.drop()
 	}
 	if len(c.axes) > 0 {
-		c.outside = arith.Up(float64(len(c.axes)) * arith.Up(2*measure.TailUp(chanceReach)))
+		c.outside = arith.Up(float64(len(c.axes)) * arith.Up(2*gauss.TailUp(chanceReach)))
 	}
 	return c
 }

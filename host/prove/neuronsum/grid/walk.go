@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 )
 
 // maxAxes bounds the two-sided axes whose weights are cut into bins.
@@ -69,11 +69,11 @@ func phiUp(x, v, r, d float64) float64 {
 		return 1
 	}
 	r += d
-	p := measure.PhiUp(x)
+	p := gauss.PhiUp(x)
 	most := min(max(-1, x-r), x+r)
 	if most < 0 {
 		if more := curveTable[phiAt(most)] * (v + d*d); more > 0.05*p {
-			p = min(p+more, measure.PhiUp(x+r), p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
+			p = min(p+more, gauss.PhiUp(x+r), p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
 		} else {
 			p += more
 		}
@@ -90,7 +90,7 @@ func tiltUp(hazard, v, r float64) float64 {
 	if !(m < 6) {
 		return math.Inf(1)
 	}
-	e := 1 / measure.ExpDown(-m) * (1 + 0x1p-50)
+	e := 1 / arith.ExpDown(-m) * (1 + 0x1p-50)
 	f := 0.5 + m/6 + m*m/24*e
 	if m > 0.5 {
 		f = (e - 1 - m) / (m * m)
@@ -121,9 +121,9 @@ func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
 		lo, hi := float64(k)/phiParts-phiEnd-0x1p-40, float64(k+1)/phiParts-phiEnd+0x1p-40
 		hazard[k] = math.Inf(1)
 		if k > 0 {
-			least := measure.TailDown(-lo)
+			least := gauss.TailDown(-lo)
 			if lo > 0 {
-				least = arith.Down(1 - measure.TailUp(lo))
+				least = arith.Down(1 - gauss.TailUp(lo))
 			}
 			hazard[k] = arith.Up(densityAt(lo).Hi / least)
 		}
@@ -138,7 +138,7 @@ func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
 // densityAt encloses the standard normal density.
 func densityAt(x float64) arith.Interval {
 	square := arith.Exactly(x).Square().Times(arith.Exactly(0.5))
-	e := arith.Of(measure.ExpDown(-square.Hi), measure.ExpUp(-square.Lo))
+	e := arith.Of(arith.ExpDown(-square.Hi), arith.ExpUp(-square.Lo))
 	return e.Times(arith.Of(0.39894228040143265, 0.3989422804014328)) // 1/sqrt(2 pi) = 0.39894228040143267794
 }
 
@@ -195,12 +195,12 @@ func newChanceBins(edges []float64) *chanceBins {
 // massOf encloses P(l <= e <= h).
 func massOf(l, h float64) arith.Interval {
 	if l < 0 && h > 0 {
-		return arith.Exactly(1).Minus(arith.Of(measure.TailDown(-l), measure.TailUp(-l))).Minus(arith.Of(measure.TailDown(h), measure.TailUp(h)))
+		return arith.Exactly(1).Minus(arith.Of(gauss.TailDown(-l), gauss.TailUp(-l))).Minus(arith.Of(gauss.TailDown(h), gauss.TailUp(h)))
 	}
 	if h <= 0 {
 		l, h = -h, -l
 	}
-	return arith.Of(measure.TailDown(l), measure.TailUp(l)).Minus(arith.Of(measure.TailDown(h), measure.TailUp(h)))
+	return arith.Of(gauss.TailDown(l), gauss.TailUp(l)).Minus(arith.Of(gauss.TailDown(h), gauss.TailUp(h)))
 }
 
 // chooseBins takes as many bins as the event is sensitive to each e, and not too many products.

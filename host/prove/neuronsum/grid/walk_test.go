@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/arith/gauss"
 	"psafe/internal/testkit/sumtest"
 )
 
@@ -79,7 +79,7 @@ func TestWalk(t *testing.T) {
 func TestPhiTables(t *testing.T) {
 	curve := func(x float64) float64 { return max(0, -x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)/2) }
 	for x := -10.0; x < 9; x += 0.0011 {
-		p, q := measure.PhiUp(x), curveTable[phiAt(x)]
+		p, q := gauss.PhiUp(x), curveTable[phiAt(x)]
 		if want := math.Erfc(-x/math.Sqrt2) / 2; p < want || p > want+0.004 {
 			t.Fatalf("Phi(%v) is %v, the table has %v", x, want, p)
 		}
@@ -107,7 +107,7 @@ func TestBins(t *testing.T) {
 func TestChanceOutside(t *testing.T) {
 	p := point{x: []float64{1, 1}, beside: make([]arith.Interval, 2), before: []arith.Interval{arith.Exactly(-0.01), arith.Exactly(-0.02)}, after: []arith.Interval{arith.Exactly(0.01), arith.Exactly(0.02)}}
 	c := newSum(t, sumtest.OneNeuron(sumtest.Activations[0], []float64{0, 0}, []float64{1, 1}, 0, 1, 1)).chance(&p, 0, false)
-	if q, least := c.above(c.most), 2*measure.TailUp(chanceReach); c.unknown || q < least || q > 10*least {
+	if q, least := c.above(c.most), 2*gauss.TailUp(chanceReach); c.unknown || q < least || q > 10*least {
 		t.Errorf("%v, at least %v lies outside", q, least)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -150,8 +150,8 @@ func (n *Net) Factors(row property.Row) *Factors {
 }
 
 // Normal is the law of a normal variable with this mean and standard deviation.
-func Normal(mean, sd arith.Interval) measure.Normal {
-	return measure.Normal{MeanLo: mean.Lo, MeanHi: mean.Hi, SdLo: max(0, sd.Lo), SdHi: sd.Hi}
+func Normal(mean, sd arith.Interval) gauss.Normal {
+	return gauss.Normal{MeanLo: mean.Lo, MeanHi: mean.Hi, SdLo: max(0, sd.Lo), SdHi: sd.Hi}
 }
 
 // OnCores runs f(0) ... f(n-1) on all cores and waits.

@@ -1,8 +1,10 @@
-package measure
+package gauss
 
 import (
 	"math"
 	"math/big"
+
+	"psafe/host/arith"
 )
 
 // The tail is evaluated in three regions of |z|, all by sums of positive terms
@@ -15,8 +17,8 @@ import (
 // Both polynomials are in x = z^2.
 const (
 	seriesEnd = 2.5
-	// tailEnd is where the tail is below every float64: Q(40) < 1e-349.
-	tailEnd = 40
+	// TailEnd is where the tail is below every float64: Q(40) < 1e-349.
+	TailEnd = 40
 	// invSqrt2Pi is 1/sqrt(2 pi), rounded to nearest.
 	invSqrt2Pi = 0.398942280401432677939946059934
 	// centralErr and convergentErr bound the relative errors of central and,
@@ -58,11 +60,11 @@ var (
 func TailUp(z float64) float64 {
 	switch {
 	case z >= seriesEnd:
-		if z > tailEnd {
+		if z > TailEnd {
 			return tiny
 		}
 		m, y, k := convergent(z, 0)
-		return up(timesPow2(m*(1+convergentErr+y*unit), k))
+		return up(arith.TimesPow2(m*(1+convergentErr+y*unit), k))
 	case z >= 0:
 		return up(0.5 - central(z)*(1-centralErr))
 	case z > -seriesEnd:
@@ -79,11 +81,11 @@ func TailUp(z float64) float64 {
 func TailDown(z float64) float64 {
 	switch {
 	case z >= seriesEnd:
-		if z > tailEnd {
+		if z > TailEnd {
 			return 0
 		}
 		m, y, k := convergent(z, 1)
-		return max(0, down(timesPow2(m*(1-convergentErr-y*unit), k)))
+		return max(0, down(arith.TimesPow2(m*(1-convergentErr-y*unit), k)))
 	case z >= 0:
 		return down(0.5 - central(z)*(1+centralErr))
 	case z > -seriesEnd:
@@ -121,13 +123,13 @@ func central(z float64) float64 {
 	for i := len(c) - 2; i >= 0; i-- {
 		s = math.FMA(s, x, c[i])
 	}
-	m, k := expNeg(0.5 * x)
+	m, k := arith.ExpNeg(0.5 * x)
 	// s * e * constant is of ordinary size; z, which may be subnormal, last.
-	return z * (timesPow2(m, k) * invSqrt2Pi * s)
+	return z * (arith.TimesPow2(m, k) * invSqrt2Pi * s)
 }
 
-// centralDown returns a lower bound of C(z) for z >= 0.
-func centralDown(z float64) float64 {
+// CentralDown returns a lower bound of C(z) for z >= 0.
+func CentralDown(z float64) float64 {
 	if z < seriesEnd {
 		// Two roundings of at most eta/2 each if subnormal: one gap covers.
 		return max(0, down(central(z)*(1-centralErr)))
@@ -135,15 +137,15 @@ func centralDown(z float64) float64 {
 	return down(0.5 - TailUp(z))
 }
 
-// centralUp returns an upper bound of C(z) for z >= 0.
-func centralUp(z float64) float64 {
+// CentralUp returns an upper bound of C(z) for z >= 0.
+func CentralUp(z float64) float64 {
 	if z < seriesEnd {
 		return up(central(z) * (1 + centralErr))
 	}
 	return min(0.5, up(0.5-TailDown(z)))
 }
 
-// convergent evaluates phi(z) K_N(z) as m 2^-k for seriesEnd <= z <= tailEnd,
+// convergent evaluates phi(z) K_N(z) as m 2^-k for seriesEnd <= z <= TailEnd,
 // where K_N is the convergent of order N of Laplace's continued fraction
 //
 //	Q(z)/phi(z) = 1/(z + 1/(z + 2/(z + 3/(z + ...))))
@@ -164,7 +166,7 @@ func centralUp(z float64) float64 {
 // second-order terms, below (120u + 800u)^2, are far below u.
 func convergent(z float64, parity int) (m, y float64, k int) {
 	y = 0.5 * (z * z)
-	m, k = expNeg(y)
+	m, k = arith.ExpNeg(y)
 	return m * invSqrt2Pi * mills(z, parity), y, k
 }
 

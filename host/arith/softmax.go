@@ -1,4 +1,4 @@
-package measure
+package arith
 
 // The softmax of one network whose class c is ahead of the others by margins M_k = f_c - f_k of
 // which lower bounds t_k are known (docs/theory.md, section 9.1). All that follows grows with each M_k.
@@ -9,9 +9,9 @@ func SigmoidUp(t float64) float64 {
 	switch {
 	case t >= 0:
 		y := ExpUp(-t)
-		return min(1, up(y/down(1+y))) // grows with y
+		return min(1, Up(y/Down(1+y))) // grows with y
 	case t < 0:
-		return min(1, up(1/down(1+ExpDown(t))))
+		return min(1, Up(1/Down(1+ExpDown(t))))
 	}
 	return 1
 }
@@ -21,7 +21,7 @@ func SigmoidUp(t float64) float64 {
 func SoftmaxDown(t []float64) float64 {
 	most := 0.0 // both sides of the fraction are multiplied by e^-most, so that nothing overflows
 	for _, x := range t {
-		if !(x >= -maxMargin) {
+		if !(x >= -MostMargin) {
 			return 0
 		}
 		most = max(most, -x)
@@ -29,13 +29,13 @@ func SoftmaxDown(t []float64) float64 {
 	own := -most
 	sum := ExpUp(own)
 	for _, x := range t {
-		sum = up(sum + ExpUp(up(-x-most)))
+		sum = Up(sum + ExpUp(Up(-x-most)))
 	}
-	return min(1, max(0, down(ExpDown(own)/sum)))
+	return min(1, max(0, Down(ExpDown(own)/sum)))
 }
 
-// maxMargin is more than the exponential tells from 0.
-const maxMargin = 700
+// MostMargin is more than the exponential tells from 0.
+const MostMargin = 700
 
 // SoftmaxGapDown returns a lower bound of softmax_c - softmax_j:
 //
@@ -48,10 +48,10 @@ const maxMargin = 700
 func SoftmaxGapDown(softmaxDown, tj float64) float64 {
 	switch {
 	case tj >= 0:
-		return max(0, down(softmaxDown*max(0, down(1-ExpUp(-tj)))))
+		return max(0, Down(softmaxDown*max(0, Down(1-ExpUp(-tj)))))
 	case tj < 0:
 		y := ExpDown(tj)
-		return max(-1, -up(up(1-y)/down(1+y)))
+		return max(-1, -Up(Up(1-y)/Down(1+y)))
 	}
 	return -1
 }

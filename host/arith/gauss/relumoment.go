@@ -1,6 +1,10 @@
-package measure
+package gauss
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // ReLUMomentUp returns an upper bound of the logarithm of the moment
 //
@@ -49,11 +53,11 @@ func ReLUMomentUp(al, b, mean, v float64) float64 {
 	}
 
 	most := max(e, e2)
-	sum := up(up(m*ExpUp(up(e-most))) + up(m2*ExpUp(up(e2-most))))
+	sum := up(up(m*arith.ExpUp(up(e-most))) + up(m2*arith.ExpUp(up(e2-most))))
 	if !(sum <= math.MaxFloat64) || math.IsNaN(most) {
 		return math.Inf(1)
 	}
-	return numberOrInf(up(most + logUp(sum)))
+	return numberOrInf(up(most + arith.LogUp(sum)))
 }
 
 // MomentUp returns an upper bound of log E exp(-al W + b W^2/2) = E - log(D)/2, in the symbols of
@@ -68,7 +72,7 @@ func MomentUp(al, b, mean, v float64) float64 {
 	}
 	e := exponentUp(al, b, mean, v, max(0, down(mean*mean)), up(mean*mean), dLo, dHi)
 	if b != 0 {
-		e = up(e - logDown(dLo)/2)
+		e = up(e - arith.LogDown(dLo)/2)
 	}
 	return numberOrInf(e)
 }

@@ -1,7 +1,8 @@
-package measure
+package gauss
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -15,7 +16,7 @@ func tailPoints(t testing.TB) []float64 {
 	for range cases(t, 600) {
 		zs = append(zs, r.Float64()*5, -r.Float64()*9, r.Float64()*39)
 	}
-	for _, c := range []float64{0, 0.5, 1, seriesEnd, 4, 7, 30, 37, 37.5, 38, 38.4, 38.5, 38.6, 39, tailEnd, 1e-8, 1e-160, 0x1p-1022, tiny, 8.2, 8.3} {
+	for _, c := range []float64{0, 0.5, 1, seriesEnd, 4, 7, 30, 37, 37.5, 38, 38.4, 38.5, 38.6, 39, TailEnd, 1e-8, 1e-160, 0x1p-1022, tiny, 8.2, 8.3} {
 		for _, z := range []float64{c, math.Nextafter(c, 99), math.Nextafter(c, -99)} {
 			zs = append(zs, z, -z)
 		}
@@ -106,6 +107,24 @@ func TestEvaluationErrors(t *testing.T) {
 			if side := truth.Cmp(q); parity == 0 && side < 0 || parity == 1 && side > 0 {
 				t.Errorf("convergent of parity %d at %x lies on the wrong side", parity, z)
 			}
+		}
+	}
+}
+
+// TestCentralSteps: the central part of what is far is what tails leave, rounded to its side.
+func TestCentralSteps(t *testing.T) {
+	exact := func(terms ...float64) *big.Float {
+		sum := new(big.Float).SetPrec(2400)
+		for _, x := range terms {
+			sum.Add(sum, big.NewFloat(x))
+		}
+		return sum
+	}
+	r := newRand(t, 23)
+	for range 5000 {
+		z := max(9*r.Float64(), seriesEnd)
+		if exact(CentralDown(z)).Cmp(exact(0.5, -TailUp(z))) > 0 || exact(CentralUp(z)).Cmp(exact(0.5, -TailDown(z))) < 0 {
+			t.Errorf("central part of %x: [%x, %x]", z, CentralDown(z), CentralUp(z))
 		}
 	}
 }

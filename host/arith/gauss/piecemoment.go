@@ -1,6 +1,10 @@
-package measure
+package gauss
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // Piece is exp(Power + Slope t + Bend t^2/2), for t from the end of the piece before, or -Inf, up to To.
 type Piece struct{ To, Power, Slope, Bend float64 }
@@ -45,13 +49,13 @@ func PiecesMomentUp(pieces []Piece, mean, v float64) float64 {
 	sum := 0.0
 	for i := range pieces {
 		if powers[i] > math.Inf(-1) {
-			sum = up(sum + up(factors[i]*ExpUp(up(powers[i]-most))))
+			sum = up(sum + up(factors[i]*arith.ExpUp(up(powers[i]-most))))
 		}
 	}
 	if !(sum > 0 && sum <= math.MaxFloat64) {
 		return math.Inf(1)
 	}
-	return numberOrInf(up(most + logUp(sum)))
+	return numberOrInf(up(most + arith.LogUp(sum)))
 }
 
 // fewPieces are as many as need no memory.

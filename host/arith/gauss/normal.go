@@ -1,4 +1,4 @@
-package measure
+package gauss
 
 // Normal is a normal distribution of which the mean and the standard deviation
 // are known up to intervals: MeanLo <= mean <= MeanHi, 0 <= SdLo <= sd <= SdHi.

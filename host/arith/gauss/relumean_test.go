@@ -1,10 +1,13 @@
-package measure
+package gauss
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 )
+
+func approxQ(z float64) float64 { return 0.5 * math.Erfc(z/math.Sqrt2) }
 
 // TestReLUMean: E max(W, 0) is between its bounds, which are near each other; both grow with the mean and
 // the deviation.
@@ -48,4 +51,36 @@ func TestReLUMean(t *testing.T) {
 	if lo, hi := ReLUMeanDown(-2, 0), ReLUMeanUp(-2, 0); lo != 0 || hi > 1e-300 {
 		t.Errorf("certainly -2: [%v, %v]", lo, hi)
 	}
+}
+
+// TestAbsMean: an upper bound of the mean of |W|, and a tight one.
+func TestAbsMean(t *testing.T) {
+	r := newRand(t, 9)
+	for range cases(t, 3000) {
+		mean, sd := r.NormFloat64()*math.Exp(3*r.NormFloat64()), math.Exp(3*r.NormFloat64())
+		truth := oracleAbsMean(mean, sd)
+		got := AbsMeanUp(mean, sd)
+		if !isUpper(bigOf(got), truth) {
+			t.Fatalf("AbsMeanUp(%x, %x) = %x, truth %s", mean, sd, got, truth.Text('g', 25))
+		}
+		if relative(bigOf(got), truth) > 1e-12 {
+			t.Errorf("AbsMeanUp(%v, %v) = %v, truth %s", mean, sd, got, truth.Text('g', 25))
+		}
+	}
+	for _, c := range [][3]float64{{-3, 0, 3}, {0, 0, 0}, {math.NaN(), 1, math.Inf(1)}, {1, math.Inf(1), math.Inf(1)}, {1, -1, math.Inf(1)}} {
+		if got := AbsMeanUp(c[0], c[1]); got != c[2] {
+			t.Errorf("AbsMeanUp(%v, %v) = %v", c[0], c[1], got)
+		}
+	}
+}
+
+// oracleAbsMean is E|W| = 2 sd phi(z) + a (1 - 2 Q(z)), a = |mean|, z = a/sd.
+func oracleAbsMean(mean, sd float64) *big.Float {
+	a, s := bigOf(math.Abs(mean)), bigOf(sd)
+	z := newBig().Quo(a, s)
+	half := newBig().Mul(z, z)
+	phi := oracleExpNeg(half.Quo(half, bigOf(2)))
+	phi.Mul(phi.Mul(phi, oraclePhi), bigOf(2))
+	one := newBig().Sub(bigOf(1), newBig().Mul(bigOf(2), oracleTail(z)))
+	return phi.Add(phi.Mul(phi, s), one.Mul(one, a))
 }

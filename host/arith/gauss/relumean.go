@@ -1,10 +1,28 @@
-package measure
+package gauss
 
 import (
 	"math"
 
 	"psafe/host/arith"
 )
+
+// AbsMeanUp returns an upper bound of E|W| for W ~ N(mean, sd^2), and for every
+// smaller standard deviation (E|mean + s Z| is convex and even in s, so it grows):
+//
+//	E|W| = sd sqrt(2/pi) exp(-z^2/2) + |mean| (1 - 2 Q(z)),   z = |mean|/sd
+func AbsMeanUp(mean, sd float64) float64 {
+	a := math.Abs(mean)
+	switch {
+	case !(a <= math.MaxFloat64 && sd >= 0 && sd <= math.MaxFloat64):
+		return math.Inf(1)
+	case sd == 0:
+		return a
+	}
+	spread := up(arith.Sqrt2OverPiUp * sd)
+	zLo, zHi := max(0, down(a/sd)), up(a/sd)
+	sharp := up(up(spread*arith.ExpUp(-max(0, down(zLo*zLo))/2)) + up(a*up(1-2*TailDown(zHi))))
+	return min(sharp, up(a+spread))
+}
 
 // AbsMeanDown returns a lower bound of E|W| for W ~ N(mean, sd^2), and for every larger standard
 // deviation; see AbsMeanUp. It is never below |mean|, and 0 for what is no number.
@@ -18,7 +36,7 @@ func AbsMeanDown(mean, sd float64) float64 {
 	}
 	zLo, zHi := max(0, down(a/sd)), up(a/sd)
 	spread := down(down(arith.Sqrt2OverPiUp) * sd)
-	sharp := down(down(spread*ExpDown(-up(zHi*zHi)/2)) + max(0, down(a*down(1-2*TailUp(zLo)))))
+	sharp := down(down(spread*arith.ExpDown(-up(zHi*zHi)/2)) + max(0, down(a*down(1-2*TailUp(zLo)))))
 	return max(a, sharp)
 }
 

@@ -1,6 +1,10 @@
-package measure
+package gauss
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // tiltStep is the distance of the points that TiltedTailUp compares, tiltGrid the number that they are
 // multiples of, and tiltMost the largest u that it looks at.
@@ -29,14 +33,14 @@ func TiltedTailUp(u float64) float64 {
 		return loose
 	}
 	// e^(u d) is at least more, and at most 1/less.
-	more, less := 1/ExpUp(-u*tiltStep), ExpDown(-u*tiltStep)
+	more, less := 1/arith.ExpUp(-u*tiltStep), arith.ExpDown(-u*tiltStep)
 	more = down(more)
 	hi, lo := TailUp(t), TailDown(t)
 	if !(up(TailUp(t-tiltStep)/more) <= lo && up(TailUp(t+tiltStep)/less) <= lo) {
 		return loose
 	}
 	rise := max(up(hi/down(TailDown(t-tiltStep)*less)), up(hi/down(TailDown(t+tiltStep)*more)))
-	return min(loose, up(LogUp(up(hi*rise))+up(u*t)))
+	return min(loose, up(arith.LogUp(up(hi*rise))+up(u*t)))
 }
 
 // tiltApprox is about where log Q(t) + u t is greatest: phi(t)/Q(t) = u.

@@ -1,37 +1,16 @@
 package measure
 
-import "math"
+import (
+	"math"
 
-const (
-	// unit is the unit roundoff u of float64.
-	unit = 0x1p-53
-	// tiny is eta, the smallest positive float64.
-	tiny = math.SmallestNonzeroFloat64
+	"psafe/host/arith"
 )
 
-// up returns the next float64 above x; +Inf and NaN stay.
-//
-// If x is a real number t rounded to nearest, up(x) >= t: t lies within half
-// a gap of x, an overflow to -Inf comes from t < -MaxFloat64, and an underflow
-// to 0 from |t| <= eta/2.
-func up(x float64) float64 {
-	switch {
-	case x > 0:
-		if x > math.MaxFloat64 {
-			return x
-		}
-		return math.Float64frombits(math.Float64bits(x) + 1)
-	case x < 0:
-		return math.Float64frombits(math.Float64bits(x) - 1)
-	case x == 0:
-		return tiny
-	}
-	return x
-}
+// unit and tiny, up and down are those of arith, where proofs and formulas are dense with them.
+const unit, tiny = arith.Unit, arith.Eta
 
-// down returns the next float64 below x; -Inf and NaN stay. If x is a real
-// number t rounded to nearest, down(x) <= t.
-func down(x float64) float64 { return -up(-x) }
+func up(x float64) float64   { return arith.Up(x) }
+func down(x float64) float64 { return arith.Down(x) }
 
 // scaled is the non-negative real m * 2^e with m = 0 or 0.5 <= m < 1, so that
 // masses such as 1e-5444 need no logarithm.

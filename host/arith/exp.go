@@ -1,4 +1,4 @@
-package measure
+package arith
 
 import "math"
 
@@ -13,15 +13,15 @@ const (
 	log2E   = 1.44269504088896338700
 )
 
-// expErr bounds the relative error of expNeg. See there.
-const expErr = 8 * unit
+// ExpNegErr bounds the relative error of ExpNeg. See there.
+const ExpNegErr = 8 * Unit
 
-// expNegMax is the largest argument expNeg accepts; e^-expNegMax < 2^-1154.
+// expNegMax is the largest argument ExpNeg accepts; e^-expNegMax < 2^-1154.
 const expNegMax = 801
 
-// expNeg evaluates e^-y for 0 <= y <= expNegMax:
+// ExpNeg evaluates e^-y for 0 <= y <= expNegMax:
 //
-//	e^-y = m 2^-k (1 + d),   |d| <= expErr = 8u,   0.7 < m < 1.42,   k >= 0
+//	e^-y = m 2^-k (1 + d),   |d| <= ExpNegErr = 8u,   0.7 < m < 1.42,   k >= 0
 //
 // Proof. k is the integer nearest to y/ln 2 up to an error that is far below
 // 1e-3, so r = y - k ln 2 has |r| <= 0.347. r1 = y - k ln2Hi and r = r1 - k
@@ -33,7 +33,7 @@ const expNegMax = 801
 // roundings besides its own: |error| <= u sum (i+2)|r|^i/i! =
 // u (2+|r|) e^|r| < 3.33u, that is 4.72u relative. Sum 5.6u, below 8u
 // with all second-order terms.
-func expNeg(y float64) (m float64, k int) {
+func ExpNeg(y float64) (m float64, k int) {
 	k = int(float64(y*log2E) + 0.5)
 	kf := float64(k)
 	r := math.FMA(-kf, ln2Hi, y)
@@ -69,10 +69,10 @@ func expNeg(y float64) (m float64, k int) {
 	return m, k
 }
 
-// timesPow2 returns m 2^-k for 0 <= k <= 1160 and m of ordinary size
+// TimesPow2 returns m 2^-k for 0 <= k <= 1160 and m of ordinary size
 // (2^-300 < m < 2): exact if the result is normal, else rounded once to
 // nearest, an error of at most eta/2.
-func timesPow2(m float64, k int) float64 {
+func TimesPow2(m float64, k int) float64 {
 	if k > 1000 {
 		m *= 0x1p-200 // exact: still far above the subnormals
 		k -= 200
@@ -90,13 +90,13 @@ func ExpDown(logP float64) float64 {
 	if !(logP >= -expNegMax) {
 		return 0
 	}
-	m, k := expNeg(-logP)
+	m, k := ExpNeg(-logP)
 	// 2 more units: rounding of the product itself.
-	return min(1, max(0, down(timesPow2(m*(1-expErr-2*unit), k))))
+	return min(1, max(0, Down(TimesPow2(m*(1-ExpNegErr-2*Unit), k))))
 }
 
 // ExpUp returns an upper bound of min(1, e^logP). It is 1 for NaN, and 0 only
-// for -Inf, which in this package means a mass proved to be 0.
+// for -Inf, which stands for a probability proved to be 0.
 func ExpUp(logP float64) float64 {
 	switch {
 	case math.IsNaN(logP) || logP >= 0:
@@ -104,10 +104,10 @@ func ExpUp(logP float64) float64 {
 	case math.IsInf(logP, -1):
 		return 0
 	case logP < -expNegMax:
-		return tiny
+		return Eta
 	}
-	m, k := expNeg(-logP)
-	return min(1, up(timesPow2(m*(1+expErr+2*unit), k)))
+	m, k := ExpNeg(-logP)
+	return min(1, Up(TimesPow2(m*(1+ExpNegErr+2*Unit), k)))
 }
 
 // lnMantissaDown returns a lower bound of ln m for 0.5 <= m <= 1.
@@ -140,49 +140,55 @@ func lnMantissaUp(m float64) float64 {
 	return 0
 }
 
-// lnScaledDown returns a lower bound of ln(m 2^e), for 0.5 <= m <= 1; -Inf for
+// LnScaledDown returns a lower bound of ln(m 2^e), for 0.5 <= m <= 1; -Inf for
 // m = 0. The exponent's share is one product rounded down with the
 // neighbour of ln 2 that makes it smaller.
-func lnScaledDown(m float64, e int) float64 {
+func LnScaledDown(m float64, e int) float64 {
 	if !(m > 0) {
 		return math.Inf(-1)
 	}
 	l := lnMantissaDown(m)
 	switch {
 	case e > 0:
-		l = down(l + down(float64(e)*ln2Down))
+		l = Down(l + Down(float64(e)*ln2Down))
 	case e < 0:
-		l = down(l + down(float64(e)*ln2Up))
+		l = Down(l + Down(float64(e)*ln2Up))
 	}
 	return l
 }
 
-// lnScaledUp returns an upper bound of ln(m 2^e), for 0.5 <= m <= 1; -Inf for
+// LnScaledUp returns an upper bound of ln(m 2^e), for 0.5 <= m <= 1; -Inf for
 // m = 0.
-func lnScaledUp(m float64, e int) float64 {
+func LnScaledUp(m float64, e int) float64 {
 	if m == 0 {
 		return math.Inf(-1)
 	}
 	l := lnMantissaUp(m)
 	switch {
 	case e > 0:
-		l = up(l + up(float64(e)*ln2Up))
+		l = Up(l + Up(float64(e)*ln2Up))
 	case e < 0:
-		l = up(l + up(float64(e)*ln2Down))
+		l = Up(l + Up(float64(e)*ln2Down))
 	}
 	return l
 }
 
-// logUp returns an upper bound of ln x for a finite x > 0, and -Inf for 0.
-func logUp(x float64) float64 {
+// LogUp returns an upper bound of ln x for a finite x > 0, -Inf for 0 and +Inf for what is neither.
+func LogUp(x float64) float64 {
+	if !(x >= 0 && x <= math.MaxFloat64) {
+		return Inf
+	}
 	m, e := math.Frexp(x)
-	return lnScaledUp(m, e)
+	return LnScaledUp(m, e)
 }
 
-// logDown returns a lower bound of ln x for a finite x > 0, and -Inf for 0.
-func logDown(x float64) float64 {
+// LogDown returns a lower bound of ln x for a finite x > 0, and -Inf for others.
+func LogDown(x float64) float64 {
+	if !(x >= 0 && x <= math.MaxFloat64) {
+		return -Inf
+	}
 	m, e := math.Frexp(x)
-	return lnScaledDown(m, e)
+	return LnScaledDown(m, e)
 }
 
 // The float64 neighbours of log10(e) = 0.43429448190325182765...
@@ -200,9 +206,9 @@ func Log10Down(logP float64) float64 {
 	case logP == 0 || math.IsInf(logP, 1):
 		return logP
 	case logP > 0:
-		return down(logP * log10EDown)
+		return Down(logP * log10EDown)
 	}
-	return down(logP * log10EUp)
+	return Down(logP * log10EUp)
 }
 
 // Log10Up converts an upper bound of a natural logarithm into one of the
@@ -214,10 +220,30 @@ func Log10Up(logP float64) float64 {
 	return -Log10Down(-logP)
 }
 
-// LogUp returns an upper bound of ln x for a finite x > 0, -Inf for 0 and +Inf for what is neither.
-func LogUp(x float64) float64 {
-	if !(x >= 0 && x <= math.MaxFloat64) {
-		return math.Inf(1)
+// LogComplementUp returns an upper bound, at most 0, of ln(1 - p) for p in [0, 1]; 0 for NaN.
+func LogComplementUp(p float64) float64 {
+	switch {
+	case p >= 1:
+		return math.Inf(-1)
+	case !(p > 0):
+		return 0
+	case p < 0x1p-30:
+		return -p // ln(1-p) <= -p
 	}
-	return logUp(x)
+	return LogUp(Up(1 - p))
+}
+
+// LogComplementDown returns a lower bound of ln(1 - p) for p in [0, 1]; -Inf for
+// p >= 1 and NaN.
+func LogComplementDown(p float64) float64 {
+	switch {
+	case !(p < 1):
+		return math.Inf(-1)
+	case p <= 0:
+		return 0
+	case p < 0x1p-30:
+		// ln(1-p) >= -p - p^2 for p <= 1/2.
+		return Down(-p - Up(p*p))
+	}
+	return LogDown(Down(1 - p))
 }

@@ -1,9 +1,10 @@
-package measure
+package gauss
 
 import (
 	"math"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/internal/testscale"
 )
 
@@ -16,7 +17,7 @@ func TestTiltedTail(t *testing.T) {
 		for k := -400; k <= 400; k++ {
 			x := at + float64(k)*float64(k*k)/4e6
 			// LogUp of a lower bound exceeds its logarithm by next to nothing
-			seen = max(seen, LogUp(TailDown(x))+u*x)
+			seen = max(seen, arith.LogUp(TailDown(x))+u*x)
 		}
 		if !(got > seen-1e-12*(1+u*u)) {
 			t.Errorf("u = %v: %v is below %v", u, got, seen)

@@ -1,4 +1,4 @@
-package measure
+package gauss
 
 import (
 	"math"
@@ -34,23 +34,6 @@ func oracleMoment(al, b, mean, v float64) *big.Float {
 	}
 	second.Mul(second, oracleExp(e))
 	return second.Add(second, oracleTail(newBig().Quo(bigOf(mean), s)))
-}
-
-// oracleMills is Q(z)/phi(z) for z >= 5.
-func oracleMills(z *big.Float) *big.Float {
-	t := newBig()
-	for n := 700; n > 0; n-- {
-		t.Quo(bigOf(float64(n)), t.Add(t, z))
-	}
-	return t.Quo(bigOf(1), t.Add(t, z))
-}
-
-// oracleExp is e^x.
-func oracleExp(x *big.Float) *big.Float {
-	if x.Sign() > 0 {
-		return newBig().Quo(bigOf(1), oracleExpNeg(x))
-	}
-	return oracleExpNeg(newBig().Neg(x))
 }
 
 // momentApprox is the expectation by quadrature, of what is told by its definition alone.
