@@ -240,7 +240,7 @@ func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proo
 func TestDeepMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 10))
 	lower, upper, dearer := 0, 0, 0
-	cases := testscale.Cases(t, 80)
+	cases := testscale.Cases(t, 80/testscale.By(t, 2))
 	for i := range cases {
 		sizes := [][]int{{2, 5, 4, 3, 2}, {2, 4, 3, 3, 3, 2}}[i%2]
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.6}[i/2%2], sizes...)

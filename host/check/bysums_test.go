@@ -104,7 +104,7 @@ func (s *sumsProved) log(t *testing.T) {
 // TestSumsGenuine: what certify claims of random posteriors is proved again.
 func TestSumsGenuine(t *testing.T) {
 	all := sumsProved{leastLow: arith.Inf, leastUp: arith.Inf}
-	cases := testscale.Costly(t, 300)
+	cases := testscale.Costly(t, 300/testscale.By(t, 2))
 	for seed := range cases {
 		rng := rand.New(rand.NewPCG(uint64(seed), 21))
 		in := 1 + rng.IntN(3)

@@ -300,7 +300,7 @@ func drawnIn(rng *rand.Rand, lo, hi []float64) (list []*big.Rat) {
 // TestGraphBoxes draws networks and inputs inside of the boxes: nothing of any layer may be out of
 // its bounds, no maximum above its line, and no row below its bound.
 func TestGraphBoxes(t *testing.T) {
-	kinds(t, 60, func(t *testing.T, rng *rand.Rand, kind string) {
+	kinds(t, 60/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		act := activations[1+rng.IntN(2)]
 		post := sketched(rng, kind, act, 1.0/16)
 		x := ballOf(rng, 16, []float64{0, 1.0 / 64, 0.25}[rng.IntN(3)])

@@ -162,7 +162,7 @@ func (p *cellPass) isStar(k int, i int32) bool {
 // TestGraphEvents: no event of a cell fails more often than it may, all of them together not more
 // often than is paid for, and no more networks are unsafe than the bound says.
 func TestGraphEvents(t *testing.T) {
-	kinds(t, 12, func(t *testing.T, rng *rand.Rand, kind string) {
+	kinds(t, 12/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		const draws, tau = 1500, 0.01
 		act := activations[1+rng.IntN(len(activations)-1)]
 		post := sketched(rng, kind, act, []float64{1.0 / 32, 1.0 / 8}[rng.IntN(2)])
@@ -235,7 +235,7 @@ func TestGraphEvents(t *testing.T) {
 // TestGraphSafeUp: no more networks satisfy S at a point than the upper bound says.
 func TestGraphSafeUp(t *testing.T) {
 	said := 0
-	kinds(t, 40, func(t *testing.T, rng *rand.Rand, kind string) {
+	kinds(t, 40/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		const draws = 300
 		post := sketched(rng, kind, activations[1+rng.IntN(2)], 1.0/32)
 		x := ballOf(rng, 16, 0)

@@ -26,14 +26,6 @@ func fewCells(t testing.TB) int {
 	return 6
 }
 
-// few is by how much to divide what a test does of something: 1 in deep, otherwise n.
-func few(t testing.TB, n int) int {
-	if testscale.Deep(t) {
-		return 1
-	}
-	return n
-}
-
 // testNet is one network with its weights, as posterior.Draw lays them out.
 type testNet struct {
 	layers  []posterior.Layer
