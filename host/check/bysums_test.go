@@ -192,7 +192,7 @@ func TestSumsTestdata(t *testing.T) {
 				}
 			}
 			all := sumsProved{leastLow: arith.Inf, leastUp: arith.Inf}
-			all.proveSums(t, post, c.cells, testscale.Few(t, tasks, 1))
+			all.proveSums(t, post, c.cells/testscale.By(t, 2), testscale.Few(t, tasks, 1))
 			all.log(t)
 		})
 	}

@@ -40,7 +40,7 @@ func TestGraphGenuine(t *testing.T) {
 		names = append(names, kind)
 	}
 	slices.Sort(names)
-	for i := range testscale.Cases(t, 300/testscale.By(t, 2)) {
+	for i := range testscale.Cases(t, 300) {
 		var post *posterior.Posterior
 		sd := []float64{1.0 / 256, 1.0 / 64, 1.0 / 16}[rng.IntN(3)]
 		kind := names[i%len(names)]

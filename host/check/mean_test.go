@@ -15,6 +15,7 @@ import (
 	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 	"psafe/internal/testkit/sumtest"
 )
 
@@ -28,7 +29,7 @@ func TestCheckMean(t *testing.T) {
 		{"samples-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"}, {"samples-2-8-3.npz", "pairs.csv", "output_box:[3,9],[,],[,]"},
 		{"dropout-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"},
 	} {
-		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20)}
+		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20 / testscale.By(t, 2))}
 		if strings.HasPrefix(of.net, "samples") {
 			m.By = new(prove.Finite)
 		}
