@@ -15,8 +15,8 @@ import (
 	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
-	"psafe/internal/testscale"
 	"psafe/internal/testkit/sumtest"
+	"psafe/internal/testscale"
 )
 
 // TestCheckMean: records of means pass, and none does with a better end, another verdict, a larger
