@@ -33,7 +33,7 @@ func TestFailsForGood(t *testing.T) {
 		{"dropout-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 4}},
 	}, 3) {
 		post := read(t, c.file)
-		tasks := inGroups(manyTasks(3, post, 12))
+		tasks := inGroups(manyTasks(3, post, 12/testscale.By(t, 2)))
 		certify := func(dev bound.Device, before func(), tell func(*engine.Dropped)) (all []*claim.Result, err error) {
 			e, err := engine.New(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 			if err != nil {
