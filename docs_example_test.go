@@ -41,7 +41,7 @@ func TestWorkedExample(t *testing.T) {
 	certify := func(flags ...string) map[string]result {
 		t.Helper()
 		command := exec.Command(program, append([]string{"certify", "--posterior", net, "--property", properties,
-			"--device", "cpu", "--no-upper", "--quiet"}, flags...)...)
+			"--device", "cpu", "--options", "no-upper", "--quiet"}, flags...)...)
 		command.Stderr = os.Stderr
 		out, err := command.Output()
 		if err != nil {

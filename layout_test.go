@@ -67,9 +67,8 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary",
-		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
-		"psafe/internal/fpcontrol",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/read/property",
+		"psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
 		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
@@ -81,7 +80,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/leaves": {
@@ -114,8 +113,8 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker and the packages below it share with what makes records arithmetic alone: no bounds
-	// and no measures. The table of fields has names alone.
+	// The checker's rooms, from the lowest up, share with what makes records arithmetic alone: no bounds and no
+	// measures. The table of fields has names alone.
 	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
@@ -123,9 +122,44 @@ var mayImport = map[string][]string{
 	"psafe/host/check/moments": {
 		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
+	"psafe/host/check/law": {
+		"psafe/host/arith", "psafe/host/check/curves",
+	},
+	"psafe/host/check/relax": {
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/cases": {
+		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property",
+	},
+	"psafe/host/check/covary": {
+		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/clbp": {
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/ontop": {
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/noise": {
+		"psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/ontop", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/mass": {
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/phases": {
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
+	},
+	"psafe/host/check/decide": {
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/noise", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/mean": {
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/check/record": {
+		"psafe/host/check/cases", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property", "psafe/host/record/fields",
+	},
 	"psafe/host/check": {
-		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/moments", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
-		"psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
@@ -134,6 +168,9 @@ var mayImport = map[string][]string{
 	},
 	"psafe/internal/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
 	"psafe/internal/testkit/recordtest": {"psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/internal/testkit/checktest": {
+		"psafe/fallback", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/read/property", "psafe/internal/testkit/networktest", "psafe/internal/testkit/sumtest", "psafe/internal/testscale",
+	},
 	"psafe/internal/testkit/provetest": {
 		"psafe/internal/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
@@ -151,8 +188,8 @@ var mayImport = map[string][]string{
 		"gonum.org/v1/gonum/", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/tell/plot":   {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/record", "psafe/host/tell/summary"},
-	"psafe/host/tell/report": {"psafe/host/read/property", "psafe/host/record", "psafe/host/tell/summary", "psafe/internal/infile"},
+	"psafe/host/tell/plot":   {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/read/property", "psafe/host/record", "psafe/host/tell/summary"},
+	"psafe/host/tell/report": {"psafe/host/read/property", "psafe/host/record", "psafe/host/tell/plot", "psafe/host/tell/summary", "psafe/internal/infile"},
 	"psafe/host/lab/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/tell/plot", "psafe/host/model/network", "psafe/host/model/posterior",
@@ -160,11 +197,11 @@ var mayImport = map[string][]string{
 		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/lab/bench": {
-		"psafe/host/bound", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/vector"},
@@ -172,7 +209,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/internal/fault", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
-		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
+		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
 		"psafe/host/prove", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",

@@ -44,7 +44,7 @@ func lacks(operation string) (lines []string) {
 }
 
 // operation is the method of every bound.Operation.
-var operation = regexp.MustCompile(`(?m)^func \(\w+ (\w+)\) Outputs\(\) \[\]Output`)
+var operation = regexp.MustCompile(`(?m)^func \(\w+ (\w+)\) Arrays\(l \*Arrays\)`)
 
 // TestOperations: every operation of bound.Device has its place in every room.
 func TestOperations(t *testing.T) {

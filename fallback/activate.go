@@ -6,8 +6,8 @@ import (
 
 // Activate is defined in bound.Activate.
 func (d *Device[T]) Activate(a bound.Activate) error {
-	zLo, zHi := d.interval(a.Z, a.N, "Activate.Z")
-	lo, hi := d.interval(a.Pre, a.N, "Activate.Pre")
+	zLo, zHi := d.interval(a.Z)
+	lo, hi := d.interval(a.Pre)
 	slopeLo, slopeHi := T(a.Activation.SlopeLo), T(a.Activation.SlopeHi)
 	activate := d.activation[a.Activation.Kind].activate
 	return d.parallel(a.N, 4096, func(from, to int) {

@@ -8,11 +8,11 @@ const affineTile = 128
 // Affine is defined in bound.Affine.
 func (d *Device[T]) Affine(a bound.Affine) error {
 	t := affine[T]{a: a, d: d}
-	t.lo, t.hi = d.interval(a.Pre, a.Items*a.Out, "Affine.Pre")
-	t.mag = d.data(a.Mag, a.Items*a.Out, "Affine.Mag")
-	t.wLo, t.wHi = d.interval(a.W, a.Boxes()*a.In*a.Out, "Affine.W")
-	t.bLo, t.bHi = d.interval(a.B, a.Boxes()*a.Out, "Affine.B")
-	t.zLo, t.zHi = d.interval(a.Z, a.Inputs*a.In, "Affine.Z")
+	t.lo, t.hi = d.interval(a.Pre)
+	t.mag = d.data(a.Mag)
+	t.wLo, t.wHi = d.interval(a.W)
+	t.bLo, t.bHi = d.interval(a.B)
+	t.zLo, t.zHi = d.interval(a.Z)
 	tiles := (a.Out + affineTile - 1) / affineTile
 	// Items of a box are computed together, as many as leave enough to do for every worker.
 	group := max(1, min(affineGroup, a.PerBox, a.Items*tiles/(4*d.workers)))

@@ -5,14 +5,10 @@ import "psafe/host/bound"
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	t := backSubstitute[T]{a: a, d: d}
-	boxes := (a.P + a.PerBox - 1) / a.PerBox
-	t.sLo = d.data(a.S.Lo, a.P*a.In*a.R, "BackSubstitute.S.Lo")
-	t.sHi = d.optional(a.S.Hi, a.P*a.In*a.R, "BackSubstitute.S.Hi")
-	t.c = d.data(a.C, a.P*a.R, "BackSubstitute.C")
-	t.rows = d.data(a.A, a.P*a.Out*a.R, "BackSubstitute.A")
-	t.cIn = d.data(a.CIn, a.P*a.R, "BackSubstitute.CIn")
-	t.wLo, t.wHi = d.interval(a.W, boxes*a.In*a.Out, "BackSubstitute.W")
-	t.bLo, t.bHi = d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
+	t.sLo, t.sHi = d.interval(a.S)
+	t.rows, t.c, t.cIn = d.data(a.A), d.data(a.C), d.data(a.CIn)
+	t.wLo, t.wHi = d.interval(a.W)
+	t.bLo, t.bHi = d.interval(a.B)
 	tiles := (a.R + rowTile - 1) / rowTile
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		var scratch sparseRow[T]

@@ -5,14 +5,12 @@ import "psafe/host/bound"
 // Concretize is defined in bound.Concretize.
 func (d *Device[T]) Concretize(a bound.Concretize) error {
 	t := concretize[T]{a: a, d: d}
-	t.bound = d.data(a.Bound, a.P*a.R, "Concretize.Bound")
-	t.sLo = d.data(a.S.Lo, a.P*a.In*a.R, "Concretize.S.Lo")
+	t.bound, t.sLo, t.c = d.data(a.Bound), d.data(a.S.Lo), d.data(a.C)
 	t.sHi = t.sLo
 	if !a.NonNeg {
-		t.sHi = d.data(a.S.Hi, a.P*a.In*a.R, "Concretize.S.Hi")
+		t.sHi = d.data(a.S.Hi)
 	}
-	t.c = d.data(a.C, a.P*a.R, "Concretize.C")
-	t.xLo, t.xHi = d.interval(a.X, a.Inputs*a.In, "Concretize.X")
+	t.xLo, t.xHi = d.interval(a.X)
 	var err error
 	if t.under, err = d.unders(a.Inputs, t.xLo, t.xHi, nil, a.Round.Under); err != nil {
 		return err

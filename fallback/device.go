@@ -119,7 +119,7 @@ func (d *Device[T]) Release(a bound.Array) {
 
 // Write copies src into dst and panics if a number is not one of T.
 func (d *Device[T]) Write(dst bound.Array, src []float64) error {
-	v := d.data(dst, len(src), "Write")
+	v := d.sized(dst, len(src), "Write")
 	return d.parallel(len(src), manyNumbers, func(from, to int) {
 		for i, x := range src[from:to] {
 			v[from+i] = T(x)
@@ -133,7 +133,7 @@ func (d *Device[T]) Write(dst bound.Array, src []float64) error {
 // Read copies src into dst. It is an error if foreign code has changed how the processor
 // rounds in a thread that took part in any operation, or in this one ([fpcontrol]).
 func (d *Device[T]) Read(dst []float64, src bound.Array) error {
-	v := d.data(src, len(dst), "Read")
+	v := d.sized(src, len(dst), "Read")
 	if err := d.parallel(len(dst), manyNumbers, func(from, to int) {
 		for i, x := range v[from:to] {
 			dst[from+i] = float64(x)
@@ -147,25 +147,22 @@ func (d *Device[T]) Read(dst []float64, src bound.Array) error {
 	return nil
 }
 
-// data returns the numbers of a, which must be n.
-func (d *Device[T]) data(a bound.Array, n int, what string) []T {
-	v := a.(*array[T]).v
-	if len(v) != n {
-		panic(fmt.Sprintf("fallback: %s: array has %d entries, shape needs %d", what, len(v), n))
-	}
-	return v
-}
-
-func (d *Device[T]) interval(a bound.Interval, n int, what string) (lo, hi []T) {
-	return d.data(a.Lo, n, what+".Lo"), d.data(a.Hi, n, what+".Hi")
-}
-
-// optional is data, or nil for a nil array.
-func (d *Device[T]) optional(a bound.Array, n int, what string) []T {
+// data returns the numbers of an array, none of nil.
+func (d *Device[T]) data(a bound.Array) []T {
 	if a == nil {
 		return nil
 	}
-	return d.data(a, n, what)
+	return a.(*array[T]).v
+}
+
+func (d *Device[T]) interval(a bound.Interval) (lo, hi []T) { return d.data(a.Lo), d.data(a.Hi) }
+
+// sized is data of an array that must have n numbers.
+func (d *Device[T]) sized(a bound.Array, n int, what string) []T {
+	if a.Len() != n {
+		panic(fmt.Sprintf("fallback: %s: array has %d entries, not %d", what, a.Len(), n))
+	}
+	return d.data(a)
 }
 
 // down returns a number of T below x, up one above, by one or two units in the

@@ -6,8 +6,10 @@ import (
 	"psafe/host/bound"
 )
 
-// Do performs an operation by the loop of the file of its name.
+// Do performs an operation by the loop of the file of its name. Arrays of sizes that it does not need
+// panic.
 func (d *Device[T]) Do(op bound.Operation) error {
+	bound.Check(op)
 	switch op := op.(type) {
 	case bound.DrawBox:
 		return d.DrawBox(op)

@@ -9,10 +9,9 @@ import (
 // DrawBox is defined in bound.DrawBox.
 func (d *Device[T]) DrawBox(a bound.DrawBox) error {
 	t := drawBox[T]{a: a, vectors: d.vectors}
-	t.lo, t.hi = d.interval(a.Box, a.Boxes*a.N, "DrawBox.Box")
-	t.cLo, t.cHi = d.interval(a.Centre, a.N, "DrawBox.Centre")
-	t.unit = d.data(a.Unit, a.N, "DrawBox.Unit")
-	t.gamma = d.data(a.Gamma, a.Boxes, "DrawBox.Gamma")
+	t.lo, t.hi = d.interval(a.Box)
+	t.cLo, t.cHi = d.interval(a.Centre)
+	t.unit, t.gamma = d.data(a.Unit), d.data(a.Gamma)
 	groups := (a.N + 3) / 4 // one Philox call gives four numbers
 	return d.parallel(a.Boxes*groups, 256, func(from, to int) {
 		for from < to {

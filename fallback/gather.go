@@ -8,8 +8,8 @@ import (
 
 // Gather is defined in bound.Gather.
 func (d *Device[T]) Gather(a bound.Gather) error {
-	out, in := d.data(a.Out, a.P*a.Total*a.R, "Gather.Out"), d.data(a.In, a.P*a.N*a.R, "Gather.In")
-	index := d.places(a.Index, a.T, -1, a.N, "Gather.Index")
+	out, in := d.data(a.Out), d.data(a.In)
+	index := d.places(a.Index, -1, a.N, "Gather.Index")
 	if a.At < 0 || a.At+a.T > a.Total {
 		panic(fmt.Sprintf("fallback: Gather: %d places from %d on do not fit %d", a.T, a.At, a.Total))
 	}
@@ -44,10 +44,10 @@ func gather[T bound.Real](out, in []T, index []int32, rows int) {
 	}
 }
 
-// places returns n whole numbers of [least, end).
-func (d *Device[T]) places(a bound.Array, n, least, end int, what string) []int32 {
-	list := make([]int32, n)
-	for i, x := range d.data(a, n, what) {
+// places returns the whole numbers of an array, of [least, end).
+func (d *Device[T]) places(a bound.Array, least, end int, what string) []int32 {
+	list := make([]int32, a.Len())
+	for i, x := range d.data(a) {
 		at := int32(x)
 		if T(at) != x || int(at) < least || int(at) >= end {
 			panic(fmt.Sprintf("fallback: %s: entry %d is %v, no whole number from %d to %d", what, i, x, least, end-1))

@@ -9,15 +9,15 @@ import (
 // GatherSum is defined in bound.GatherSum.
 func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 	t := gatherSum[T]{a: a, d: d}
-	t.out, t.in = d.data(a.Out, a.P*a.J*a.R, "GatherSum.Out"), d.data(a.In, a.P*a.N*a.R, "GatherSum.In")
-	t.start, t.entry = d.places(a.Start, a.J+1, 0, a.E+1, "GatherSum.Start"), d.places(a.Entry, a.E, 0, a.N, "GatherSum.Entry")
+	t.out, t.in = d.data(a.Out), d.data(a.In)
+	t.start, t.entry = d.places(a.Start, 0, a.E+1, "GatherSum.Start"), d.places(a.Entry, 0, a.N, "GatherSum.Entry")
 	for j := range a.J {
 		if t.start[j] > t.start[j+1] {
 			panic(fmt.Sprintf("fallback: GatherSum.Start: list %d is from %d to %d", j, t.start[j], t.start[j+1]))
 		}
 	}
 	if a.Select != nil {
-		t.slot, t.selected = d.data(a.Slot, a.E, "GatherSum.Slot"), d.data(a.Select, a.P*a.N, "GatherSum.Select")
+		t.slot, t.selected = d.data(a.Slot), d.data(a.Select)
 	}
 	return d.parallel(a.P*a.J, 1+1024/max(a.R, 1), func(from, to int) {
 		s := sumScratch[T]{total: make([]T, min(sumTile, a.R)), block: make([]T, min(sumTile, a.R))}

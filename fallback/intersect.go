@@ -8,8 +8,8 @@ import (
 
 // Intersect is defined in bound.Intersect.
 func (d *Device[T]) Intersect(a bound.Intersect) error {
-	lo, hi := d.interval(a.Pre, a.P*a.N, "Intersect.Pre")
-	bnd := d.data(a.Bound, a.P*2*a.N, "Intersect.Bound")
+	lo, hi := d.interval(a.Pre)
+	bnd := d.data(a.Bound)
 	inf := T(math.Inf(1))
 	return d.parallel(a.P*a.N, 4096, func(from, to int) {
 		for i := from; i < to; i++ {

@@ -2,6 +2,8 @@
 
 package fallback
 
+//go:generate go test . -run LanesGenerated -update
+
 import "simd/archsimd"
 
 // The four shapes of vectors: F32x16 and F64x8 of AVX-512, F32x8 and F64x4 of AVX2. The loops

@@ -12,13 +12,13 @@ const widest = 16
 // MergeRows is defined in bound.MergeRows.
 func (d *Device[T]) MergeRows(a bound.MergeRows) error {
 	all := mergeRows[T]{a: a, d: d, abs: T(a.Abs)}
-	all.wLo, all.wHi = d.interval(a.W, a.Items*a.In*a.Rows, "MergeRows.W")
-	all.bLo, all.bHi = d.interval(a.B, a.Items*a.Rows, "MergeRows.B")
-	all.weightLo, all.weightHi = d.interval(a.Weight, a.Boxes()*a.In*a.Out, "MergeRows.Weight")
-	all.biasLo, all.biasHi = d.interval(a.Bias, a.Boxes()*a.Out, "MergeRows.Bias")
-	all.cLo, all.cHi = d.interval(a.C, a.Inputs*a.Rows*a.Out, "MergeRows.C")
-	all.dLo, all.dHi = d.interval(a.D, a.Inputs*a.Rows, "MergeRows.D")
-	all.round = d.data(a.Round, a.Inputs*a.Rows, "MergeRows.Round")
+	all.wLo, all.wHi = d.interval(a.W)
+	all.bLo, all.bHi = d.interval(a.B)
+	all.weightLo, all.weightHi = d.interval(a.Weight)
+	all.biasLo, all.biasHi = d.interval(a.Bias)
+	all.cLo, all.cHi = d.interval(a.C)
+	all.dLo, all.dHi = d.interval(a.D)
+	all.round = d.data(a.Round)
 	all.points = slices.Equal(all.cLo, all.cHi)
 	return d.parallel(a.Items, 1, func(from, to int) {
 		m := all

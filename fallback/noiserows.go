@@ -5,11 +5,10 @@ import "psafe/host/bound"
 // NoiseRows is defined in bound.NoiseRows.
 func (d *Device[T]) NoiseRows(a bound.NoiseRows) error {
 	t := noiseRows[T]{a: a, d: d}
-	t.mean, t.variance = d.data(a.Mean, a.P*a.R, "NoiseRows.Mean"), d.data(a.Var, a.P*a.R, "NoiseRows.Var")
-	t.meanIn = d.optional(a.MeanIn, a.P*a.Cols, "NoiseRows.MeanIn")
-	t.varIn = d.optional(a.VarIn, a.P*a.Cols, "NoiseRows.VarIn")
-	t.s, t.c = d.data(a.S, a.P*a.In*a.R, "NoiseRows.S"), d.data(a.C, a.P*a.R, "NoiseRows.C")
-	t.radius, t.maxSq = d.data(a.Radius, a.Inputs*a.In, "NoiseRows.Radius"), d.data(a.MaxSq, a.Inputs*a.In, "NoiseRows.MaxSq")
+	t.mean, t.variance = d.data(a.Mean), d.data(a.Var)
+	t.meanIn, t.varIn = d.data(a.MeanIn), d.data(a.VarIn)
+	t.s, t.c = d.data(a.S), d.data(a.C)
+	t.radius, t.maxSq = d.data(a.Radius), d.data(a.MaxSq)
 	return d.overRows(a.P, a.R, a.In, t.rows)
 }
 

@@ -5,12 +5,10 @@ import "psafe/host/bound"
 // PairNoise is defined in bound.PairNoise.
 func (d *Device[T]) PairNoise(a bound.PairNoise) error {
 	t := pairNoise[T]{a: a, d: d}
-	boxes := (a.P + a.PerBox - 1) / a.PerBox
-	sum, sumIn := d.data(a.Sum, a.P*a.R, "PairNoise.Sum"), d.optional(a.SumIn, a.P*a.R, "PairNoise.SumIn")
-	t.v = d.data(a.V, boxes*a.K*a.Channels, "PairNoise.V")
-	t.zLo, t.zHi = d.interval(a.Z, a.Inputs*a.In, "PairNoise.Z")
-	t.taps = d.data(a.Taps, a.Positions*a.K, "PairNoise.Taps")
-	unit, other := d.data(a.Unit, a.R, "PairNoise.Unit"), d.data(a.Other, a.P*a.R, "PairNoise.Other")
+	sum, sumIn := d.data(a.Sum), d.data(a.SumIn)
+	t.v, t.taps = d.data(a.V), d.data(a.Taps)
+	t.zLo, t.zHi = d.interval(a.Z)
+	unit, other := d.data(a.Unit), d.data(a.Other)
 	return d.parallel(a.P*a.R, 16, func(from, to int) {
 		for at := from; at < to; at++ {
 			in := T(0)

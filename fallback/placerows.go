@@ -4,19 +4,16 @@ import "psafe/host/bound"
 
 // PlaceRows is defined in bound.PlaceRows.
 func (d *Device[T]) PlaceRows(a bound.PlaceRows) error {
-	boxes, units := (a.P+a.PerBox-1)/a.PerBox, a.Positions*a.Channels
+	units := a.Positions * a.Channels
 	t := placeRows[T]{a: a, d: d}
-	t.sLo, t.sHi = d.data(a.S.Lo, a.P*a.In*a.R, "PlaceRows.S.Lo"), d.optional(a.S.Hi, a.P*a.In*a.R, "PlaceRows.S.Hi")
-	t.cLo, t.cHi = d.data(a.C.Lo, a.P*a.R, "PlaceRows.C.Lo"), d.optional(a.C.Hi, a.P*a.R, "PlaceRows.C.Hi")
-	t.wLo, t.wHi = d.interval(a.W, boxes*a.K*a.Channels, "PlaceRows.W")
-	t.bLo, t.bHi = d.interval(a.B, boxes*a.Channels, "PlaceRows.B")
-	t.taps = d.places(a.Taps, a.Positions*a.K, -1, a.In, "PlaceRows.Taps")
-	t.unit = d.places(a.Unit, a.R, 0, units, "PlaceRows.Unit")
+	t.sLo, t.sHi = d.interval(a.S)
+	t.cLo, t.cHi = d.interval(a.C)
+	t.wLo, t.wHi = d.interval(a.W)
+	t.bLo, t.bHi = d.interval(a.B)
+	t.taps = d.places(a.Taps, -1, a.In, "PlaceRows.Taps")
+	t.unit = d.places(a.Unit, 0, units, "PlaceRows.Unit")
 	if a.Other != nil {
-		t.other = d.places(a.Other, a.P*a.R, 0, units, "PlaceRows.Other")
-	}
-	if a.Squares && (a.S.Hi != nil || a.C.Hi != nil) {
-		panic("fallback: PlaceRows: Squares have no S.Hi and no C.Hi")
+		t.other = d.places(a.Other, 0, units, "PlaceRows.Other")
 	}
 	for _, s := range [][]T{t.sLo, t.sHi} {
 		if err := d.parallel(len(s), 1<<16, func(from, to int) { clear(s[from:to]) }); err != nil {

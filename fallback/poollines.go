@@ -10,19 +10,19 @@ import (
 func (d *Device[T]) PoolLines(a bound.PoolLines) error {
 	n := a.P * a.U
 	t := poolLines[T]{a: a, d: d}
-	t.aLo, t.bLo = d.data(a.Lower.A, n, "PoolLines.Lower.A"), d.data(a.Lower.B, n, "PoolLines.Lower.B")
-	t.aHi, t.bHi = d.data(a.Upper.A, n, "PoolLines.Upper.A"), d.data(a.Upper.B, n, "PoolLines.Upper.B")
-	t.err, t.magOut = d.data(a.Err, n, "PoolLines.Err"), d.data(a.MagOut, n, "PoolLines.MagOut")
-	t.vLo, t.vHi = d.interval(a.V, n, "PoolLines.V")
-	t.aboveLo, t.aboveHi = d.interval(a.Above, n, "PoolLines.Above")
-	t.starLo, t.starHi = d.interval(a.Star, n, "PoolLines.Star")
-	t.lo, t.hi = d.interval(a.Pre, a.P*a.N, "PoolLines.Pre")
-	t.mag, t.radius = d.data(a.Mag, a.P*a.N, "PoolLines.Mag"), d.optional(a.Radius, a.P*a.N, "PoolLines.Radius")
+	t.aLo, t.bLo = d.data(a.Lower.A), d.data(a.Lower.B)
+	t.aHi, t.bHi = d.data(a.Upper.A), d.data(a.Upper.B)
+	t.err, t.magOut = d.data(a.Err), d.data(a.MagOut)
+	t.vLo, t.vHi = d.interval(a.V)
+	t.aboveLo, t.aboveHi = d.interval(a.Above)
+	t.starLo, t.starHi = d.interval(a.Star)
+	t.lo, t.hi = d.interval(a.Pre)
+	t.mag, t.radius = d.data(a.Mag), d.data(a.Radius)
 	if t.radius != nil {
-		t.radiusOut = d.data(a.RadiusOut, n, "PoolLines.RadiusOut")
+		t.radiusOut = d.data(a.RadiusOut)
 	}
-	t.members, t.slot = d.data(a.Members, a.U*a.Window, "PoolLines.Members"), d.data(a.Slot, n, "PoolLines.Slot")
-	t.lead = d.optional(a.Lead, n*a.Window, "PoolLines.Lead")
+	t.members, t.slot = d.data(a.Members), d.data(a.Slot)
+	t.lead = d.data(a.Lead)
 	return d.parallel(n, 256, func(from, to int) {
 		for i := from; i < to; i++ {
 			t.unit(i)

@@ -8,9 +8,9 @@ import (
 
 // PoolStar is defined in bound.PoolStar.
 func (d *Device[T]) PoolStar(a bound.PoolStar) error {
-	slot, unit := d.data(a.Slot, a.P*a.U, "PoolStar.Slot"), d.data(a.Unit, a.P*a.U, "PoolStar.Unit")
-	lo, hi := d.interval(a.Pre, a.P*a.N, "PoolStar.Pre")
-	members := d.data(a.Members, a.U*a.Window, "PoolStar.Members")
+	slot, unit := d.data(a.Slot), d.data(a.Unit)
+	lo, hi := d.interval(a.Pre)
+	members := d.data(a.Members)
 	return d.parallel(a.P*a.U, 1024, func(from, to int) {
 		for i := from; i < to; i++ {
 			p, u := i/a.U, i%a.U

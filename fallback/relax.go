@@ -6,12 +6,11 @@ import (
 
 // Relax is defined in bound.Relax.
 func (d *Device[T]) Relax(a bound.Relax) error {
-	aLo, bLo := d.data(a.Lo.A, a.N, "Relax.Lo.A"), d.data(a.Lo.B, a.N, "Relax.Lo.B")
-	aHi, bHi := d.data(a.Hi.A, a.N, "Relax.Hi.A"), d.data(a.Hi.B, a.N, "Relax.Hi.B")
-	err := d.data(a.Err, a.N, "Relax.Err")
-	lo, hi := d.interval(a.Pre, a.N, "Relax.Pre")
-	upLo, upHi := d.optional(a.Upper.Lo, a.N, "Relax.Upper.Lo"), d.optional(a.Upper.Hi, a.N, "Relax.Upper.Hi")
-	mag := d.data(a.Mag, a.N, "Relax.Mag")
+	aLo, bLo := d.data(a.Lo.A), d.data(a.Lo.B)
+	aHi, bHi := d.data(a.Hi.A), d.data(a.Hi.B)
+	err, mag := d.data(a.Err), d.data(a.Mag)
+	lo, hi := d.interval(a.Pre)
+	upLo, upHi := d.interval(a.Upper)
 	slopeLo, slopeHi := T(a.SlopeLo), T(a.SlopeHi)
 	g1, g2 := T(a.Charge.G1), T(a.Charge.G2)
 	relax := d.activation[a.Kind].relax

@@ -4,23 +4,20 @@ import "psafe/host/bound"
 
 // RelaxRows is defined in bound.RelaxRows.
 func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
-	rows, blocks := a.Rows(), (a.P+a.PerBox-1)/a.PerBox
+	rows := a.Rows()
 	t := relaxRows[T]{a: a, d: d, rows: rows, sure: a.Sure()}
-	t.outA = d.data(a.A, a.P*a.N*rows, "RelaxRows.A")
-	t.outC = d.data(a.C, a.P*rows, "RelaxRows.C")
-	t.sLo = d.data(a.S.Lo, blocks*a.N*a.Cols, "RelaxRows.S.Lo")
+	t.outA, t.outC = d.data(a.A), d.data(a.C)
+	t.sLo, t.cLo = d.data(a.S.Lo), d.data(a.CIn.Lo)
 	if !a.NonNeg || a.Mirrored {
-		t.sHi = d.data(a.S.Hi, blocks*a.N*a.Cols, "RelaxRows.S.Hi")
+		t.sHi = d.data(a.S.Hi)
 	}
-	t.cLo = d.data(a.CIn.Lo, blocks*a.Cols, "RelaxRows.CIn.Lo")
 	if a.Mirrored {
-		t.cHi = d.data(a.CIn.Hi, blocks*a.Cols, "RelaxRows.CIn.Hi")
+		t.cHi = d.data(a.CIn.Hi)
 	}
-	n := a.P * a.N
-	t.zLo, t.zHi = d.interval(a.Z, n, "RelaxRows.Z")
-	t.aLo, t.bLo = d.data(a.Lo.A, n, "RelaxRows.Lo.A"), d.data(a.Lo.B, n, "RelaxRows.Lo.B")
-	t.aHi, t.bHi = d.data(a.Hi.A, n, "RelaxRows.Hi.A"), d.data(a.Hi.B, n, "RelaxRows.Hi.B")
-	t.err, t.mag = d.data(a.Err, n, "RelaxRows.Err"), d.data(a.Mag, n, "RelaxRows.Mag")
+	t.zLo, t.zHi = d.interval(a.Z)
+	t.aLo, t.bLo = d.data(a.Lo.A), d.data(a.Lo.B)
+	t.aHi, t.bHi = d.data(a.Hi.A), d.data(a.Hi.B)
+	t.err, t.mag = d.data(a.Err), d.data(a.Mag)
 	var err error
 	if t.under, err = d.unders(a.P, t.zLo, t.zHi, t.mag, a.Round.Under); err != nil {
 		return err

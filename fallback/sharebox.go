@@ -5,14 +5,11 @@ import "psafe/host/bound"
 // ShareBox is defined in bound.ShareBox.
 func (d *Device[T]) ShareBox(a bound.ShareBox) error {
 	t := shareBox[T]{a: a, d: d}
-	boxes, n := (a.P+a.PerBox-1)/a.PerBox, a.P*a.K*a.Channels*a.R
-	t.w, t.c = d.data(a.W, n, "ShareBox.W"), d.data(a.C, a.P*a.R, "ShareBox.C")
-	t.cIn = d.data(a.CIn, a.P*a.R, "ShareBox.CIn")
-	t.gLo, t.gHi = d.interval(a.G, n, "ShareBox.G")
-	t.weightLo, t.weightHi = d.interval(a.Weight, boxes*a.K*a.Channels, "ShareBox.Weight")
-	t.biasLo, t.biasHi = d.interval(a.Bias, boxes*a.Channels, "ShareBox.Bias")
-	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "ShareBox.A"), a.Positions, a.Channels, a.R, a.Round}
-	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "ShareBox.MaxSq")
+	t.w, t.c, t.cIn, t.maxSq = d.data(a.W), d.data(a.C), d.data(a.CIn), d.data(a.MaxSq)
+	t.gLo, t.gHi = d.interval(a.G)
+	t.weightLo, t.weightHi = d.interval(a.Weight)
+	t.biasLo, t.biasHi = d.interval(a.Bias)
+	t.over = over[T]{d, d.data(a.A), a.Positions, a.Channels, a.R, a.Round}
 	tiles := (a.R + rowTile - 1) / rowTile
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {

@@ -5,12 +5,10 @@ import "psafe/host/bound"
 // SharedVar is defined in bound.SharedVar.
 func (d *Device[T]) SharedVar(a bound.SharedVar) error {
 	t := sharedVar[T]{a: a, d: d}
-	t.variance = d.data(a.Var, a.P*a.R, "SharedVar.Var")
-	t.varIn = d.optional(a.VarIn, a.P*a.Cols, "SharedVar.VarIn")
-	t.gLo, t.gHi = d.interval(a.G, a.P*a.K*a.Channels*a.R, "SharedVar.G")
-	t.v, t.vb = d.data(a.V, a.K*a.Channels, "SharedVar.V"), d.data(a.VB, a.Channels, "SharedVar.VB")
-	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "SharedVar.A"), a.Positions, a.Channels, a.R, a.Round}
-	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "SharedVar.MaxSq")
+	t.variance, t.varIn = d.data(a.Var), d.data(a.VarIn)
+	t.gLo, t.gHi = d.interval(a.G)
+	t.v, t.vb, t.maxSq = d.data(a.V), d.data(a.VB), d.data(a.MaxSq)
+	t.over = over[T]{d, d.data(a.A), a.Positions, a.Channels, a.R, a.Round}
 	t.most = make([]T, a.Inputs)
 	err := d.parallel(a.Inputs, max(1, pieceWork/a.In), func(from, to int) {
 		for x := from; x < to; x++ {

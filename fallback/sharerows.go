@@ -4,8 +4,7 @@ import "psafe/host/bound"
 
 // ShareRows is defined in bound.ShareRows.
 func (d *Device[T]) ShareRows(a bound.ShareRows) error {
-	s := d.data(a.S, a.P*a.Positions*a.K*a.R, "ShareRows.S")
-	rows, w := d.data(a.A, a.P*a.Positions*a.Channels*a.R, "ShareRows.A"), d.data(a.W, a.P*a.K*a.Channels*a.R, "ShareRows.W")
+	s, rows, w := d.data(a.S), d.data(a.A), d.data(a.W)
 	return d.parallel(a.P*a.Positions, 1, func(from, to int) {
 		block := make([]T, a.R)
 		for q := from; q < to; q++ {

@@ -4,14 +4,12 @@ import "psafe/host/bound"
 
 // SplitRows is defined in bound.SplitRows.
 func (d *Device[T]) SplitRows(a bound.SplitRows) error {
-	n, all := a.P*a.N, a.P*a.N*a.R
 	t := splitRows[T]{a: a, d: d}
-	t.outA, t.outC = d.data(a.A, all, "SplitRows.A"), d.data(a.C, a.P*a.R, "SplitRows.C")
-	t.s, t.cIn = d.data(a.S, all, "SplitRows.S"), d.data(a.CIn, a.P*a.R, "SplitRows.CIn")
-	t.slope, t.phase, t.beta = d.data(a.Slope, all, "SplitRows.Slope"), d.data(a.Phase, all, "SplitRows.Phase"), d.data(a.Beta, all, "SplitRows.Beta")
-	t.zLo, t.zHi = d.interval(a.Z, n, "SplitRows.Z")
-	t.aHi, t.bHi = d.data(a.Hi.A, n, "SplitRows.Hi.A"), d.data(a.Hi.B, n, "SplitRows.Hi.B")
-	t.mag = d.data(a.Mag, n, "SplitRows.Mag")
+	t.outA, t.outC = d.data(a.A), d.data(a.C)
+	t.s, t.cIn = d.data(a.S), d.data(a.CIn)
+	t.slope, t.phase, t.beta = d.data(a.Slope), d.data(a.Phase), d.data(a.Beta)
+	t.zLo, t.zHi = d.interval(a.Z)
+	t.aHi, t.bHi, t.mag = d.data(a.Hi.A), d.data(a.Hi.B), d.data(a.Mag)
 	tiles := (a.R + rowTile - 1) / rowTile
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {

@@ -4,7 +4,7 @@ import "psafe/host/bound"
 
 // SquareRows is defined in bound.SquareRows.
 func (d *Device[T]) SquareRows(a bound.SquareRows) error {
-	square, v := d.data(a.Square, a.N, "SquareRows.Square"), d.data(a.A, a.N, "SquareRows.A")
+	square, v := d.data(a.Square), d.data(a.A)
 	return d.parallel(a.N, 4096, func(from, to int) {
 		for i, x := range v[from:to] {
 			s := T(0)

@@ -4,10 +4,9 @@ import "psafe/host/bound"
 
 // Vary is defined in bound.Vary.
 func (d *Device[T]) Vary(a bound.Vary) error {
-	radius, radiusSq := d.data(a.Radius, a.N, "Vary.Radius"), d.data(a.RadiusSq, a.N, "Vary.RadiusSq")
-	maxSq := d.data(a.MaxSq, a.N, "Vary.MaxSq")
-	zLo, zHi := d.interval(a.Z, a.N, "Vary.Z")
-	mean, variance := d.data(a.Mean, a.N, "Vary.Mean"), d.data(a.Var, a.N, "Vary.Var")
+	radius, radiusSq, maxSq := d.data(a.Radius), d.data(a.RadiusSq), d.data(a.MaxSq)
+	zLo, zHi := d.interval(a.Z)
+	mean, variance := d.data(a.Mean), d.data(a.Var)
 	q, lipschitz := T(a.Quantile), T(a.Lipschitz)
 	return d.parallel(a.N, 2048, func(from, to int) {
 		for i := from; i < to; i++ {

@@ -4,9 +4,8 @@ import "psafe/host/bound"
 
 // Widen is defined in bound.Widen.
 func (d *Device[T]) Widen(a bound.Widen) error {
-	lo, hi := d.data(a.Lower, a.N, "Widen.Lower"), d.optional(a.Upper, a.N, "Widen.Upper")
-	mag := d.optional(a.Mag, a.N, "Widen.Mag")
-	mean, variance := d.data(a.Mean, a.N, "Widen.Mean"), d.data(a.Var, a.N, "Widen.Var")
+	lo, hi, mag := d.data(a.Lower), d.data(a.Upper), d.data(a.Mag)
+	mean, variance := d.data(a.Mean), d.data(a.Var)
 	q := T(a.Quantile)
 	return d.parallel(a.N, 2048, func(from, to int) {
 		for i := from; i < to; i++ {

@@ -41,11 +41,7 @@ func (d *Device) affineTasks(kernel string, a bound.Affine) int {
 }
 
 func (d *Device) affine(kernel string, a bound.Affine) error {
-	lo, hi := d.interval(a.Pre, a.Items*a.Out, "Affine.Pre")
-	mag := d.array(a.Mag, a.Items*a.Out, "Affine.Mag")
-	wLo, wHi := d.interval(a.W, a.Boxes()*a.In*a.Out, "Affine.W")
-	bLo, bHi := d.interval(a.B, a.Boxes()*a.Out, "Affine.B")
-	zLo, zHi := d.interval(a.Z, a.Inputs*a.In, "Affine.Z")
+	on := d.arrays(a)
 	w := work{
 		d.moved(2*a.Boxes()*(a.In+1)*a.Out + 2*a.Inputs*a.In + 3*a.Items*a.Out),
 		4 * int64(a.Items) * int64(a.In) * int64(a.Out),
@@ -53,16 +49,14 @@ func (d *Device) affine(kernel string, a bound.Affine) error {
 	if kernel == "affineblocks" {
 		b := blocks(a.In)
 		n := a.Items * b * a.Out
-		return d.parts([]int{n, n, n}, func(parts []*array) error {
-			sumLo, sumHi, sumMag := parts[0], parts[1], parts[2]
-			err := d.launch(kernel, n, w, sumLo, sumHi, sumMag, wLo, wHi, zLo, zHi, a.NonNeg, a.PerBox, a.Inputs, a.In, a.Out, b)
-			if err != nil {
+		return d.parts(on, []part{{"sumLo", n}, {"sumHi", n}, {"sumMag", n}}, func(on arrays) error {
+			if err := d.launch(kernel, n, w, on, a.NonNeg, a.PerBox, a.Inputs, a.In, a.Out, b); err != nil {
 				return err
 			}
-			return d.launch("affinesums", a.Items*a.Out, work{d.moved(3*n + 5*a.Items*a.Out), 3 * int64(n)}, lo, hi, mag, sumLo, sumHi, sumMag,
-				bLo, bHi, a.Push.Rel, a.Push.Abs, a.MagRound.Rel, a.MagRound.Abs, a.PerBox, a.Out, b)
+			return d.launch("affinesums", a.Items*a.Out, work{d.moved(3*n + 5*a.Items*a.Out), 3 * int64(n)}, on,
+				a.Push.Rel, a.Push.Abs, a.MagRound.Rel, a.MagRound.Abs, a.PerBox, a.Out, b)
 		})
 	}
-	return d.launch(kernel, d.affineTasks(kernel, a), w, lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi, a.Push.Rel, a.Push.Abs,
+	return d.launch(kernel, d.affineTasks(kernel, a), w, on, a.Push.Rel, a.Push.Abs,
 		a.MagRound.Rel, a.MagRound.Abs, a.NonNeg, a.Items, a.PerBox, a.Inputs, a.In, a.Out)
 }

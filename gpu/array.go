@@ -214,27 +214,3 @@ func received[T cl.Element](d *Device, a *array) (v []T, err error) {
 	})
 	return v, err
 }
-
-// array returns the device's array of n numbers.
-func (d *Device) array(x bound.Array, n int, what string) *array {
-	a := x.(*array)
-	if a.device != d || a.mem == nil {
-		panic("gpu: " + what + ": array of another device, or released")
-	}
-	if a.n != n {
-		panic(fmt.Sprintf("gpu: %s: array has %d entries, shape needs %d", what, a.n, n))
-	}
-	return a
-}
-
-func (d *Device) interval(x bound.Interval, n int, what string) (lo, hi *array) {
-	return d.array(x.Lo, n, what+".Lo"), d.array(x.Hi, n, what+".Hi")
-}
-
-// optional is array, or nil for a nil array.
-func (d *Device) optional(x bound.Array, n int, what string) *array {
-	if x == nil {
-		return nil
-	}
-	return d.array(x, n, what)
-}

@@ -19,21 +19,14 @@ func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 }
 
 func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
-	boxes := up(a.P, a.PerBox)
-	sLo := d.array(a.S.Lo, a.P*a.In*a.R, "BackSubstitute.S.Lo")
-	sHi := d.optional(a.S.Hi, a.P*a.In*a.R, "BackSubstitute.S.Hi")
-	c := d.array(a.C, a.P*a.R, "BackSubstitute.C")
-	rows := d.array(a.A, a.P*a.Out*a.R, "BackSubstitute.A")
-	cIn := d.array(a.CIn, a.P*a.R, "BackSubstitute.CIn")
-	wLo, wHi := d.interval(a.W, boxes*a.In*a.Out, "BackSubstitute.W")
-	bLo, bHi := d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
+	on, boxes := d.arrays(a), up(a.P, a.PerBox)
 	tile := kernels.BackTile(d.shape.Lanes)
 	tasks := boxes * up(a.PerBox*up(a.R, d.shape.Lanes), tile.Tr) * (up(a.In, tile.Tj) + 1)
 	if kernel == "backtiles" {
 		tasks = boxes * up(a.PerBox*a.R, kernels.Side) * up(a.In, kernels.Side)
 	}
-	both := 1
-	if sHi != nil {
+	wantHi, both := a.S.Hi != nil, 1
+	if wantHi {
 		both = 2
 	}
 	w := work{
@@ -42,16 +35,13 @@ func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 	}
 	if kernel == "backblocks" {
 		b, results := blocks(a.Out), a.P*(a.In+1)*a.R
-		return d.parts([]int{results * b, results * b * (both - 1)}, func(parts []*array) error {
-			lo, hi := parts[0], parts[1]
-			err := d.launch(kernel, lo.n, w, lo, hi, rows, wLo, wHi, bLo, bHi, sHi != nil, a.PerBox, a.R, a.In, a.Out, b)
-			if err != nil {
+		n := results * b
+		return d.parts(on, []part{{"sumLo", n}, {"sumHi", n * (both - 1)}}, func(on arrays) error {
+			if err := d.launch(kernel, n, w, on, wantHi, a.PerBox, a.R, a.In, a.Out, b); err != nil {
 				return err
 			}
-			return d.launch("backsums", results, work{d.moved(both * (lo.n + results)), int64(both) * int64(lo.n)}, sLo, sHi, c, lo, hi, cIn,
-				sHi != nil, a.R, a.In, b)
+			return d.launch("backsums", results, work{d.moved(both * (n + results)), int64(both) * int64(n)}, on, wantHi, a.R, a.In, b)
 		})
 	}
-	return d.launch(kernel, tasks, w, sLo, sHi, c, rows, cIn, wLo, wHi, bLo, bHi,
-		sHi != nil, a.P, a.PerBox, a.R, a.In, a.Out)
+	return d.launch(kernel, tasks, w, on, wantHi, a.P, a.PerBox, a.R, a.In, a.Out)
 }

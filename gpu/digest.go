@@ -52,7 +52,7 @@ func (d *Device) digest(a *array) (at int, receipt uint32, err error) {
 	}
 	at, receipt = l.used, l.next
 	l.used += digests(a.n)
-	return at, receipt, d.launch("digest", digests(a.n), work{d.moved(a.n), 0}, a, uint64(a.n), uint64(up(a.n, max(digests(a.n), 1))), uint32(at))
+	return at, receipt, d.launch("digest", digests(a.n), work{d.moved(a.n), 0}, arrays{{"a", a}}, uint64(a.n), uint64(up(a.n, max(digests(a.n), 1))), uint32(at))
 }
 
 // expect notes what the digest of an array of these bytes must be.

@@ -106,11 +106,11 @@ func TestProfile(t *testing.T) {
 // TestTooManyTasks: tasks and numbers that cannot be counted in 32 bits ask for smaller batches.
 func TestTooManyTasks(t *testing.T) {
 	d := open(t, devices(t)[0], bound.Float32, Options{untested: true})
-	err := d.launch("benchcopy", mostTasks+1, work{}, (*array)(nil), (*array)(nil))
+	err := d.launch("benchcopy", mostTasks+1, work{}, nil)
 	if !IsOutOfMemory(err) || IsDeviceLost(err) {
 		t.Errorf("%v", err)
 	}
-	err = d.launch("squarerows", 1, work{}, (*array)(nil), (*array)(nil), mostCount+1)
+	err = d.launch("squarerows", 1, work{}, nil, mostCount+1)
 	if !IsOutOfMemory(err) || IsDeviceLost(err) {
 		t.Errorf("%v", err)
 	}

@@ -64,8 +64,9 @@ const (
 )
 
 // launch enqueues a kernel over tasks 0 .. tasks-1, which are work-items or, in tiled
-// kernels, work-groups, with the arguments of its source. Mistakes in number or kind of arguments panic.
-func (d *Device) launch(name string, tasks int, w work, args ...any) error {
+// kernels, work-groups. The arguments of its source that are arrays it finds in on by their names, the
+// others are numbers, in order. Mistakes panic.
+func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...any) error {
 	if d.lost != nil {
 		return d.lost
 	}
@@ -75,9 +76,9 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	if tasks > mostTasks {
 		return d.fail(name, &Error{Op: name, Err: fmt.Errorf("%d tasks are more than can be numbered: use smaller batches", tasks), outOfMemory: true})
 	}
-	for i, a := range args {
+	for i, a := range numbers {
 		if n, ok := a.(int); ok && n > mostCount {
-			return d.fail(name, &Error{Op: name, Err: fmt.Errorf("argument %d is %d, more than a kernel counts: use smaller batches", i, n), outOfMemory: true})
+			return d.fail(name, &Error{Op: name, Err: fmt.Errorf("number %d is %d, more than a kernel counts: use smaller batches", i, n), outOfMemory: true})
 		}
 	}
 	if len(d.launched.names) == kernels.Receipts {
@@ -89,12 +90,28 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	if k == nil {
 		panic(fmt.Sprintf("gpu: a program of %d lanes has no kernel %s", d.shape.Lanes, name))
 	}
-	if len(args) != len(k.Args) {
-		panic(fmt.Sprintf("gpu: kernel %s takes %d arguments, got %d", name, len(k.Args), len(args)))
+	all := make([]any, 0, len(k.Args)+3)
+	for i, arg := range k.Args {
+		switch {
+		case arg.Type == kernels.In || arg.Type == kernels.Out:
+			a, there := on.of(arg.Name)
+			if !there {
+				panic(fmt.Sprintf("gpu: kernel %s takes an array %s, which nothing here has", name, arg.Name))
+			}
+			if a == nil {
+				all = append(all, d.none)
+			} else {
+				all = append(all, a.mem)
+			}
+		case len(numbers) > 0:
+			all = append(all, d.argument(k.Kernel, i, numbers[0]))
+			numbers = numbers[1:]
+		default:
+			panic(fmt.Sprintf("gpu: kernel %s has no number for %s", name, arg.Name))
+		}
 	}
-	all := make([]any, 0, len(args)+3)
-	for i, a := range args {
-		all = append(all, d.argument(k.Kernel, i, a))
+	if len(numbers) > 0 {
+		panic(fmt.Sprintf("gpu: kernel %s takes %d numbers less", name, len(numbers)))
 	}
 	all = append(all, uint32(tasks), l.ring, l.next)
 	local := d.local(k.Kernel)
@@ -137,20 +154,12 @@ type launching struct {
 	enqueued bool
 }
 
-// argument converts a Go value to what the source says argument i is.
+// argument converts a number to what the source says argument i is.
 func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 	bad := func() any {
 		panic(fmt.Sprintf("gpu: kernel %s: argument %s is %q, got %T %v", k.Name, k.Args[i].Name, k.Args[i].Type, v, v))
 	}
 	switch t := k.Args[i].Type; x := v.(type) {
-	case *array:
-		if t != kernels.In && t != kernels.Out {
-			return bad()
-		}
-		if x == nil {
-			return d.none
-		}
-		return x.mem
 	case float64:
 		if t != kernels.Real {
 			return bad()

@@ -32,7 +32,7 @@ func (d *Device) MeasureCopy() (float64, error) {
 	}
 	defer d.Release(to)
 	return d.best(5, 2*d.moved(n), func() error {
-		return d.launch("benchcopy", tasks, work{2 * d.moved(n), 0}, to, from)
+		return d.launch("benchcopy", tasks, work{2 * d.moved(n), 0}, arrays{{"to", to}, {"from", from}})
 	})
 }
 
@@ -50,7 +50,7 @@ func (d *Device) MeasureFMA() (float64, error) {
 	defer d.Release(to)
 	flops := 2 * int64(kernels.FMAChains) * int64(d.shape.Lanes) * int64(rounds) * int64(tasks)
 	return d.best(5, flops, func() error {
-		return d.launch("benchfma", tasks, work{d.moved(tasks * d.shape.Lanes), flops}, to, 0.999, 0.5, rounds)
+		return d.launch("benchfma", tasks, work{d.moved(tasks * d.shape.Lanes), flops}, arrays{{"to", to}}, 0.999, 0.5, rounds)
 	})
 }
 

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"strconv"
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -64,20 +65,19 @@ func (d *Device) poisonSpares() error {
 	s := &d.pool.spares
 	from := max(0, len(s.dirty)-poisonedTogether)
 	batch := s.dirty[from:]
-	args, most, total := make([]any, 2*poisonedTogether+1), 0, 0
+	on, sizes, most, total := make(arrays, poisonedTogether), make([]any, poisonedTogether, poisonedTogether+1), 0, 0
 	for i := range poisonedTogether {
-		args[i], args[poisonedTogether+i] = (*array)(nil), 0
+		on[i].name, sizes[i] = "a"+strconv.Itoa(i), 0
 		if i < len(batch) {
 			n := min(batch[i].Size(), smallBytes) / d.precision.Bytes()
-			args[i], args[poisonedTogether+i] = &array{d, batch[i], n}, n
+			on[i].array, sizes[i] = &array{d, batch[i], n}, n
 			most, total = max(most, n), total+n
 		}
 	}
 	runs := d.runs(most)
-	args[2*poisonedTogether] = runs
 	d.pool.count.Fills++
 	d.pool.count.FilledBytes += d.moved(total)
-	if err := d.launch("poison", len(batch)*runs, work{d.moved(total), 0}, args...); err != nil {
+	if err := d.launch("poison", len(batch)*runs, work{d.moved(total), 0}, on, append(sizes, runs)...); err != nil {
 		return err
 	}
 	if s.clean == nil {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"psafe/host/arith"
@@ -130,8 +131,11 @@ func arithmetic[T bound.Real](d *Device) error {
 		defer d.Release(x)
 		out[i] = x
 	}
-	err := d.launch("selftest", up(n, d.shape.Lanes), work{}, out[0], out[1], out[2], out[3], out[4], out[5], out[6], in[0], in[1], in[2], n)
-	if err != nil {
+	var on arrays
+	for i, a := range slices.Concat(in[:], out[:]) {
+		on = on.with([]string{"a", "b", "c", "sum", "difference", "product", "twice", "below", "smaller", "larger"}[i], a)
+	}
+	if err := d.launch("selftest", up(n, d.shape.Lanes), work{}, on, n); err != nil {
 		return err
 	}
 	u := T(d.precision.Unit())

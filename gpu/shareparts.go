@@ -5,28 +5,23 @@ import "psafe/host/bound"
 // shareParts hold what the stages of SharedVar and ShareBox have in common: sums of blocks of
 // positions, and the greatest magnitudes of the inputs.
 type shareParts struct {
-	// sums and magnitudes are of each block of positions, [P x of x Channels x R].
-	sums, magnitudes *array
-	of               int
-	// greatest squares, places of them for each input.
-	greatest *array
-	places   int
+	// on has, beside the operation's arrays, n partSums and partMags of each block of positions, [P x of x
+	// Channels x R], and greatest squares, places of them for each input.
+	on            arrays
+	n, of, places int
 }
 
-// shareParts makes them for f to work with: a has items x positions x step coefficients, maxSq
+// shareParts makes them for f to work with: a has items x positions x channels x rows coefficients, maxSq
 // inputs x in squares.
-func (d *Device) shareParts(a *array, items, positions, channels, rows int, maxSq *array, inputs, in int, f func(shareParts) error) error {
+func (d *Device) shareParts(on arrays, items, positions, channels, rows, inputs, in int, f func(shareParts) error) error {
 	of := blocks(positions)
-	n := items * of * channels * rows
-	return d.parts([]int{n, n}, func(parts []*array) error {
-		s := shareParts{parts[0], parts[1], of, maxSq, in}
-		w := work{d.moved(a.n + 2*n), 2 * int64(a.n)}
-		if err := d.launch("shareparts", n, w, s.sums, s.magnitudes, a, rows, positions, channels, of); err != nil {
+	n, all := items*of*channels*rows, items*positions*channels*rows
+	return d.parts(on, []part{{"partSums", n}, {"partMags", n}}, func(on arrays) error {
+		if err := d.launch("shareparts", n, work{d.moved(all + 2*n), 2 * int64(all)}, on, rows, positions, channels, of); err != nil {
 			return err
 		}
-		return d.greatest(maxSq, inputs, in, func(greatest *array, places int) error {
-			s.greatest, s.places = greatest, places
-			return f(s)
+		return d.greatest(on.get("maxSq"), inputs, in, func(greatest *array, places int) error {
+			return f(shareParts{on.with("greatest", greatest), n, of, places})
 		})
 	})
 }
@@ -37,11 +32,11 @@ func (d *Device) greatest(squares *array, inputs, in int, f func(greatest *array
 		return f(squares, in)
 	}
 	b := blocks(in)
-	return d.parts([]int{inputs * b}, func(parts []*array) error {
-		if err := d.launch("sharemost", inputs*b, work{d.moved(squares.n + inputs*b), int64(squares.n)}, parts[0], squares, in, b); err != nil {
+	return d.parts(arrays{{"squares", squares}}, []part{{"greatest", inputs * b}}, func(on arrays) error {
+		if err := d.launch("sharemost", inputs*b, work{d.moved(squares.n + inputs*b), int64(squares.n)}, on, in, b); err != nil {
 			return err
 		}
-		return d.greatest(parts[0], inputs, b, f)
+		return d.greatest(on.get("greatest"), inputs, b, f)
 	})
 }
 

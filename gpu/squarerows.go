@@ -6,6 +6,5 @@ var _ = wraps("squarerows")
 
 // SquareRows is defined in bound.SquareRows.
 func (d *Device) SquareRows(a bound.SquareRows) error {
-	square, v := d.array(a.Square, a.N, "SquareRows.Square"), d.array(a.A, a.N, "SquareRows.A")
-	return d.launch("squarerows", d.runs(a.N), work{d.moved(2 * a.N), int64(a.N)}, square, v, a.N)
+	return d.launch("squarerows", d.runs(a.N), work{d.moved(2 * a.N), int64(a.N)}, d.arrays(a), a.N)
 }

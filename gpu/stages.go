@@ -21,23 +21,3 @@ func (d *Device) inStages(tasks, parts int) bool {
 
 // blocks returns how many blocks a sum of n terms has.
 func blocks(n int) int { return up(n, bound.Block) }
-
-// parts makes arrays for parts of sums, of these lengths, for f to work with.
-func (d *Device) parts(lengths []int, f func(parts []*array) error) error {
-	var list []*array
-	for _, n := range lengths {
-		a, err := d.NewArray(n)
-		if err != nil {
-			for _, a := range list {
-				d.Release(a)
-			}
-			return err
-		}
-		list = append(list, a.(*array))
-	}
-	err := f(list)
-	for _, a := range list {
-		d.Release(a)
-	}
-	return err
-}

@@ -122,7 +122,7 @@ KERNEL void sharemost(__global real *greatest, const __global real *squares, con
     greatest[t] = blockMax(from, from, min(BLOCK, in - j0));
 }
 
-KERNEL void shareparts(__global real *sums, __global real *magnitudes, const __global real *a, const int rows,
+KERNEL void shareparts(__global real *partSums, __global real *partMags, const __global real *a, const int rows,
                        const int positions, const int channels, const int qBlocks,
                        const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
@@ -130,8 +130,8 @@ KERNEL void shareparts(__global real *sums, __global real *magnitudes, const __g
     const int q0 = (int)modulo(block, qBlocks) * BLOCK;
     real sum, mag;
     shareBlock(&sum, &mag, a + p * positions * step + modulo(t, step), step, q0, min(q0 + BLOCK, positions));
-    sums[t] = sum;
-    magnitudes[t] = mag;
+    partSums[t] = sum;
+    partMags[t] = mag;
 }
 
 /* shareTotal is shareSums of what shareparts left, from the row's first part on. */
@@ -146,7 +146,7 @@ INLINE real shareTotal(real *signedSum, const __global real *sums, const __globa
     return up(slack * totalMag);
 }
 
-KERNEL void sharedtaps(__global real *sums, const __global real *gLo, const __global real *gHi,
+KERNEL void sharedtaps(__global real *taps, const __global real *gLo, const __global real *gHi,
                        const __global real *partSums, const __global real *partMags, const __global real *v,
                        const __global real *greatest, const real slack, const real under, const int rows,
                        const int in, const int inputs, const int size, const int channels, const int qBlocks,
@@ -158,7 +158,7 @@ KERNEL void sharedtaps(__global real *sums, const __global real *gLo, const __gl
     real a0;
     const real share = shareTotal(&a0, partSums + part, partMags + part, step, qBlocks, slack);
     const real width = shareWidth(share, greatestRoot(greatest + modulo(p, inputs) * in, in), under);
-    sums[t] = tapsVar(gLo, gHi, v, width, k0, min(k0 + BLOCK, size), (int)quotient(at, rows), p * size * step + at, step, channels);
+    taps[t] = tapsVar(gLo, gHi, v, width, k0, min(k0 + BLOCK, size), (int)quotient(at, rows), p * size * step + at, step, channels);
 }
 
 KERNEL void sharedchannels(__global real *sums, const __global real *taps, const __global real *partSums,

@@ -469,5 +469,5 @@ func TestResNet(t *testing.T) {
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	certifies(t, dir, strings.Fields("certify --posterior net.npz --inputs test-images.npy --input-scale 1/255 --label test-labels.npy --index 0 --eps 1/2550 --method clbp --no-upper"))
+	certifies(t, dir, strings.Fields("certify --posterior net.npz --inputs test-images.npy --input-scale 1/255 --label test-labels.npy --index 0 --eps 1/2550 --method clbp --options no-upper"))
 }

@@ -709,6 +709,14 @@ def _logits_of(said, own):
         return np.where(np.abs(undone - own) <= 2.0 ** -21 / np.minimum(said, 1 - said), own, undone)
 
 
+def _one_sided(said):
+    """A note if these logits are of one class, as a probability or its logarithm would be."""
+    if said.min() < 0 < said.max():
+        return []
+    return ["all reference outputs are on one side of 0, so of class %d: classes=2 takes the logit of class 1, not its probability or "
+            "the logarithm of it" % (said.min() >= 0)]
+
+
 def _classes(layers, spread, arrays, classes):
     """The layers with the logits 0 and y in the place of one output, y or sigmoid(y), and spread=; arrays are changed."""
     _one_logit(classes, layers[-1].outputs, layers[-2].activation if _appended(layers) else "")
@@ -719,6 +727,9 @@ def _classes(layers, spread, arrays, classes):
         layers[-1].notes = layers[-1].notes + ["the sigmoid at the end is left out: psafe speaks of logits"]
         if said is not None:
             said = _logits_of(said, evaluate(_stack(layers), (arrays["reference.inputs"] - arrays.get("input.mean", 0)) / arrays.get("input.std", 1))[0])
+    if said is not None:
+        layers[-1] = copy.copy(layers[-1])
+        layers[-1].notes = layers[-1].notes + _one_sided(said)
     pairs = None if spread is None else list(spread)[:len(layers)]
     last, pair = _two_logits(layers[-1], (None, None) if pairs is None or len(pairs) < len(layers) else pairs[-1])
     if said is not None:
@@ -2688,7 +2699,7 @@ class _Graph:
         else:
             self.units[k], spread[-1] = _two_logits(self.units[k], spread[-1])
             self.layers[k]["out"] = 2
-        return spread, np.concatenate([np.zeros_like(said), said], 1), notes
+        return spread, np.concatenate([np.zeros_like(said), said], 1), notes + _one_sided(said)
 
     def header(self):
         """The header and the arrays layers.*."""
@@ -4002,7 +4013,8 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
     folder   keeps net.npz, points.npy and results.jsonl, for psafe check and psafe report; replaces them
     program  psafe (default: the environment's PSAFE, or the one on the path)
     flags    of psafe certify, with _ for -: clip=(0, 1), require=0.95, draws=1000, property="top_k:2",
-             strict=True; label= may be an array of classes, one for each point
+             strict=True, options={"cells": 50, "no_upper": True}; label= may be an array of classes, one for
+             each point
 
     Notes of psafe go to standard error. A ValueError has its error line."""
     import shutil
@@ -4057,6 +4069,8 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
 
 def _flag(value):
     """A value as psafe's command line has it; decimals are those that Python prints."""
+    if isinstance(value, dict):
+        return ",".join(k.replace("_", "-") + ("" if v is True else "=" + _flag(v)) for k, v in value.items() if v is not None and v is not False)
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(_flag(v) for v in value)
     if isinstance(value, (np.floating, np.integer)):

@@ -23,14 +23,16 @@ multiply-adds.
 Bytes are those of weight-box end-points, each counted once; flops are counted
 from the definition: 4 per weight and item for interval bounds (2 products and 2
 sums), 2 per row and weight for back-substitution. The best of several runs
-counts, after one that warms up. With --profile each OpenCL kernel of a
-workload has a row of its own.`
+counts, after one that warms up. With --options profile each OpenCL kernel of
+a workload has a row of its own.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
 	var job bench.Settings
 	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits", benchAbout, 0)
-	device.add(f)
+	keys := newOptions()
+	device.add(f, keys)
+	addOptions(f, keys)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")
 	f.BoolVar(&job.Small, "small", false, "small workloads, to see that it runs")
 	asJSON := f.Bool("json", false, jsonLinesUsage)
@@ -151,4 +153,53 @@ func share(x, most float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*x/most)
+}
+
+// benched is a line of psafe bench --json: a workload on a device.
+type benched struct {
+	Device    string   `json:"device"`
+	Precision string   `json:"precision"`
+	Workload  string   `json:"workload"`
+	Seconds   float64  `json:"seconds"`
+	GBPerS    *float64 `json:"gb_per_s,omitempty"`
+	GFlops    *float64 `json:"gflop_per_s,omitempty"`
+	CopyGB    *float64 `json:"device_copy_gb_per_s,omitempty"`
+	FMAGF     *float64 `json:"device_fma_gflop_per_s,omitempty"`
+	Fallback  *float64 `json:"fallback_seconds,omitempty"`
+
+	Operations []benchedOperation `json:"operations,omitempty"`
+}
+
+// benchedOperation holds what a kernel did in a workload, and its shares of the device's rates.
+type benchedOperation struct {
+	Name     string   `json:"name"`
+	Launches int      `json:"launches"`
+	Seconds  float64  `json:"seconds"`
+	GBPerS   *float64 `json:"gb_per_s,omitempty"`
+	GFlops   *float64 `json:"gflop_per_s,omitempty"`
+	OfCopy   *float64 `json:"of_copy,omitempty"`
+	OfFMA    *float64 `json:"of_fma,omitempty"`
+}
+
+func benchJSON(w io.Writer, m *bench.Measured) error {
+	known := func(x float64) *float64 {
+		if x == 0 {
+			return nil
+		}
+		return finiteOrNull(x)
+	}
+	for i, r := range m.Rows {
+		row := benched{Device: m.Device, Precision: m.Precision.String(), Workload: r.Workload, Seconds: r.Seconds, GBPerS: known(r.GBPerSecond()), GFlops: known(r.GFPerSecond())}
+		if m.Limits != nil {
+			row.CopyGB, row.FMAGF, row.Fallback = known(m.Limits.CopyGB), known(m.Limits.FMAGF), known(m.Beside[i].Seconds)
+		}
+		for _, o := range r.Operations {
+			gb, gf := o.GBPerSecond(), o.GFPerSecond()
+			row.Operations = append(row.Operations, benchedOperation{o.Name, o.Launches, o.Seconds, known(gb), known(gf), known(gb / m.Limits.CopyGB), known(gf / m.Limits.FMAGF)})
+		}
+		if err := printJSON(w, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

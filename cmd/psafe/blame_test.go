@@ -38,7 +38,7 @@ func TestCodesAreDevices(t *testing.T) {
 				if stage > 0 && i > 0 { // once it is open the call does not matter
 					continue
 				}
-				_, job, err := parseCertify(args)
+				_, job, err := parseCertify(args, false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -52,7 +52,7 @@ func TestCampaignStranger(t *testing.T) {
 		}
 	}
 	set(t)
-	if status, _, errs := endOf("run", dir, "--device", "0:0", "--omit-timing", "--profile"); status != exitDone || strings.Count(errs, " affine  ") != 1 {
+	if status, _, errs := endOf("run", dir, "--device", "0:0", "--omit-timing", "--options", "profile"); status != exitDone || strings.Count(errs, " affine  ") != 1 {
 		t.Errorf("again: status %d, %s", status, errs)
 	}
 	if got, want := mergedTest(t, dir, exitDone), mergedTest(t, whole, exitDone); numbers(t, got) != numbers(t, want) {

@@ -14,7 +14,6 @@ import (
 
 	"psafe/host/job/certify"
 	"psafe/host/prove"
-	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -36,8 +35,8 @@ Records go to OUT.partial as they are finished, which becomes OUT when all are
 there. After an interruption the same command with --resume goes on and ends
 with the same file. An OUT that exists is replaced with --overwrite only.
 
-In a script, --fail-under 0.9 (every input) and --fail-unless "safe>=0.95" (a
-share of them) end it with status 10 when all records are written.`
+In a script, --fail-unless "p_lower>=0.9" (every input) or "safe>=0.95" (a share
+of them) ends it with status 10 when all records are written.`
 
 // certifyFlags are all flags of certify as typed.
 type certifyFlags struct {
@@ -56,28 +55,31 @@ type certifyFlags struct {
 	noUpper       bool
 	derived       bool
 
-	device    deviceFlags
-	out       outFlags
-	resume    bool
-	noTiming  bool
-	strict    bool
-	target    string
-	rule      struct{ costs, reject, action, link string }
-	noise     string
-	recheck   float64
-	require   string
-	failUnder string
-	quiet     bool
-	progress  string
-	limit     time.Duration
-	total     time.Duration
+	device   deviceFlags
+	out      outFlags
+	resume   bool
+	noTiming bool
+	strict   bool
+	target   string
+	rule     struct{ costs, reject, action, link string }
+	noise    string
+	recheck  float64
+	require  string
+	quiet    bool
+	progress string
+	limit    time.Duration
+	total    time.Duration
 
 	failUnless []string
 	gates      []*gate
 	old        oldWords
+	// options are the keys of --options.
+	options *pflag.FlagSet
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
+	c.options = newOptions()
+	c.addOptions()
 	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/files.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
@@ -86,24 +88,16 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases, neuronsum and lbp); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
-	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
-	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
-	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
-	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
-	c.device.add(f)
-	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	addOptions(f, c.options)
+	c.device.add(f, c.options)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
-	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
-	f.StringVar(&c.noise, "noise", "", "with --target mean: standard deviation of the noise of the data, for the deviation of the predictive")
-	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
-	c.addTarget(f)
-	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
-	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
+	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
+	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; or unless every p_lower is so, as in \"p_lower>=0.9\"; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
 	f.BoolVar(&c.noTiming, "omit-timing", false, omitTimingUsage)
 	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
@@ -112,12 +106,21 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
 }
 
-func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
-	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
+// addOptions adds the keys of --options, but for those of devices.
+func (c *certifyFlags) addOptions() {
+	f := c.options
+	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
+	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
+	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
+	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
+	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
+	f.StringVar(&c.noise, "noise", "", "with --target mean: standard deviation of the noise of the data, for the deviation of the predictive")
 	f.StringVar(&c.rule.link, "link", certify.LinkAverage, "with --target decision: what is deployed, average (of the networks' softmax) or probit (last-layer Laplace by laplace-torch's link_approx=\"probit\")")
-	f.StringVar(&c.rule.costs, "costs", "", "with --target decision: the action of least expected cost is taken; costs of each action for each class, such as \"0,1;10,0\"")
+	f.StringVar(&c.rule.costs, "costs", "", "with --target decision: the action of least expected cost is taken; costs of each action for each class, such as \"costs=0,1;10,0\"")
 	f.StringVar(&c.rule.reject, "reject", "", "with --target decision: a class is taken if its probability is above this, such as 0.9, else it abstains")
-	f.StringVar(&c.rule.action, "action", "", "with --costs or --reject, which action is to be taken everywhere on T: taken (the one at the centre, default) or label (the best for the class)")
+	f.StringVar(&c.rule.action, "action", "", "with costs or reject, which action is to be taken everywhere on T: taken (the one at the centre, default) or label (the best for the class)")
+	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
 }
 
 // job returns what the flags ask for.
@@ -152,8 +155,9 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if !slices.Contains(certify.TargetWords(), c.target) {
 		return nil, fmt.Errorf("--target %w", didYouMean(fmt.Errorf("%.40q is none of %s", c.target, strings.Join(certify.TargetWords(), ", ")), c.target, certify.TargetWords()))
 	}
+	o := c.options
 	link := ""
-	if f.Changed("link") {
+	if o.Changed("link") {
 		link = c.rule.link
 	}
 	return &certify.Job{
@@ -162,7 +166,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Method: certify.Method{
 			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
-			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
+			Confidence: given(o, "confidence", c.confidence), Seed: given(o, "seed", c.seed), Cells: given(o, "cells", c.cells), Depth: given(o, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,
 			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise, Link: link,
@@ -170,7 +174,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Precision: given(f, "precision", precision),
 		Require:   require,
 		Strict:    c.strict,
-		Recheck:   given(f, "recheck", c.recheck),
+		Recheck:   given(o, "recheck", c.recheck),
 		Out:       certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
 
 		TimeLimit: given(f, "time-limit", c.limit), TotalTimeLimit: given(f, "total-time-limit", c.total),
@@ -186,9 +190,18 @@ func newCertify() (*certifyFlags, *cobra.Command) {
 	return c, cmd
 }
 
-// parseCertify makes a job of flags.
-func parseCertify(args []string) (*certifyFlags, *certify.Job, error) {
+// flat has the flags of a campaign, of which the keys of --options are some.
+func (c *certifyFlags) flat(f *pflag.FlagSet) {
+	f.AddFlagSet(c.options)
+	c.post.addApart(f)
+}
+
+// parseCertify makes a job of flags, as a campaign has them if they are flat.
+func parseCertify(args []string, flat bool) (*certifyFlags, *certify.Job, error) {
 	c, cmd := newCertify()
+	if flat {
+		c.flat(cmd.Flags())
+	}
 	if err := readFlags(cmd, args); err != nil {
 		return nil, nil, err
 	}
@@ -198,9 +211,6 @@ func parseCertify(args []string) (*certifyFlags, *certify.Job, error) {
 
 // parsed is the job of flags that were read.
 func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
-	if _, err := probability("fail-under", c.failUnder); err != nil {
-		return nil, err
-	}
 	var err error
 	if c.gates, err = parseGates(c.failUnless); err != nil {
 		return nil, err
@@ -209,18 +219,6 @@ func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
 		return nil, err
 	}
 	return c.job(f)
-}
-
-// probability reads a flag that is one.
-func probability(flag, text string) (property.Exact, error) {
-	p, err := property.NewExact(text)
-	if err != nil {
-		return p, fmt.Errorf("--%s %w", flag, err)
-	}
-	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
-		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
-	}
-	return p, nil
 }
 
 func certifyCommand() *cobra.Command {
@@ -281,4 +279,10 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 		return err
 	}
 	return found.finish(stderr)
+}
+
+// findings begins them; the flags have been parsed.
+func (c *certifyFlags) findings(stderr io.Writer) *findings {
+	_, terminal := isTerminal(stderr)
+	return &findings{quiet: c.quiet, table: terminal && !c.quiet, gates: c.gates}
 }

@@ -218,3 +218,25 @@ func countRecords(paths []string) int {
 	}
 	return total
 }
+
+// refusedLine holds what psafe check --json says of a record that does not pass, gapLine of a run
+// whose tasks are not all there once, checkedLine at the end.
+type refusedLine struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Refused string `json:"refused"`
+}
+
+type gapLine struct {
+	Gap string `json:"gap"`
+}
+
+type checkedLine struct {
+	Records     int  `json:"records"`
+	Proved      int  `json:"proved"`
+	Refused     int  `json:"refused"`
+	Nothing     int  `json:"claim_nothing"`
+	Read        int  `json:"only_read"`
+	Gaps        int  `json:"gaps"`
+	Statistical bool `json:"statistical"`
+}

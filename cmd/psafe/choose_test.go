@@ -91,7 +91,7 @@ func TestNotesOfDevices(t *testing.T) {
 func TestWorkOfJobs(t *testing.T) {
 	work := func(args ...string) float64 {
 		t.Helper()
-		_, job, err := parseCertify(overridden(append([]string{"--posterior", "../../testdata/glyphs-64-32-10.npz", "--inputs", "../../testdata/glyphs-test-images-idx3-ubyte.gz", "--eps", "0.01"}, args...)))
+		_, job, err := parseCertify(overridden(append([]string{"--posterior", "../../testdata/glyphs-64-32-10.npz", "--inputs", "../../testdata/glyphs-test-images-idx3-ubyte.gz", "--eps", "0.01"}, args...)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestWorkOfPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	_, job, err := parseCertify(overridden([]string{"--posterior", "../../testdata/tiny-2-3-2-tanh.npz", "--inputs", name, "--eps", "0.01"}))
+	_, job, err := parseCertify(overridden([]string{"--posterior", "../../testdata/tiny-2-3-2-tanh.npz", "--inputs", name, "--eps", "0.01"}), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"psafe/internal/fpcontrol"
 	"psafe/internal/nearest"
@@ -46,7 +45,13 @@ func rootCommand() *cobra.Command {
 	// dispatch answers help; cobra has to know the word to complete it.
 	root.SetHelpCommand(&cobra.Command{Use: "help", Short: "the list of commands, or the flags of one", Run: func(*cobra.Command, []string) {},
 		ValidArgsFunction: choices(commandNames(), false)})
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, cmd.OutOrStdout()) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if !cmd.HasParent() {
+			usage(cmd.OutOrStdout())
+			return
+		}
+		printHelp(cmd, cmd.OutOrStdout())
+	})
 	root.SetFlagErrorFunc(misread)
 	return root
 }
@@ -64,81 +69,6 @@ func ready(cmd *cobra.Command, _ []string) error {
 	}
 	return nil
 }
-
-// anyNumber is the operands of a command that counts them itself.
-const anyNumber = -1
-
-// newCommand is a command without its flags; operands is how many words that are no flags it
-// takes. The text of its help is long, brief stands in lists.
-func newCommand(name, brief, long string, operands int) (*cobra.Command, *pflag.FlagSet) {
-	cmd := &cobra.Command{Use: name, Short: brief, Long: long}
-	cmd.Args = func(cmd *cobra.Command, got []string) error {
-		if all, err := cmd.Flags().GetBool(helpAll); err == nil && all {
-			return pflag.ErrHelp
-		}
-		if len(got) != operands && operands != anyNumber {
-			return miscounted(cmd, operands)
-		}
-		return nil
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	return cmd, f
-}
-
-// does completes a command that has its flags.
-func does(cmd *cobra.Command, run func(ctx context.Context, stdout, stderr io.Writer) error) *cobra.Command {
-	f := cmd.Flags()
-	f.Bool("help", false, "what the command does, and its flags")
-	if len(flagGroups[cmd.Name()]) > 0 {
-		f.Bool(helpAll, false, "the same, with all flags")
-	}
-	onlyOnce(f)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if done, err := beside(cmd.Context(), cmd.Name(), cmd.OutOrStdout(), cmd.ErrOrStderr()); done {
-			return err
-		}
-		return run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-	}
-	return cmd
-}
-
-// readFlags reads flags as a command would that is not to run.
-func readFlags(cmd *cobra.Command, args []string) error {
-	onlyOnce(cmd.Flags())
-	if err := cmd.ParseFlags(args); err != nil {
-		return misread(cmd, err)
-	}
-	return cmd.ValidateArgs(cmd.Flags().Args())
-}
-
-// once is the value of a flag that may be given once.
-type once struct {
-	pflag.Value
-	flag *pflag.Flag
-}
-
-func (o *once) Set(text string) error {
-	if o.flag.Changed {
-		return &givenTwice{o.flag.Name}
-	}
-	return o.Value.Set(text)
-}
-
-// onlyOnce has every flag refused that comes again, unless its values make a list.
-func onlyOnce(f *pflag.FlagSet) {
-	f.VisitAll(func(flag *pflag.Flag) {
-		if _, list := flag.Value.(pflag.SliceValue); !list {
-			flag.Value = &once{flag.Value, flag}
-		}
-	})
-}
-
-// lineKey is where the context of a command has the words after psafe.
-type lineKey struct{}
-
-// commandLine are the words after psafe.
-func commandLine(ctx context.Context) []string { return ctx.Value(lineKey{}).([]string) }
 
 // execute runs the command that the first word names.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -168,4 +98,13 @@ func escapedWords(words []string) []string {
 		list = append(list, plain(w))
 	}
 	return list
+}
+
+// usage prints the list of commands.
+func usage(w io.Writer) {
+	fmt.Fprint(w, programAbout+"\nUsage: psafe COMMAND [flags]\n\nCommands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-11s %s\n", c.Name(), c.Short)
+	}
+	fmt.Fprint(w, "  help        this text; \"psafe help COMMAND\" lists a command's flags\n\nExit status: "+exitText)
 }

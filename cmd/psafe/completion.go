@@ -57,7 +57,7 @@ func completes(root *cobra.Command) {
 			if flag.NoOptDefVal != "" {
 				return // a switch, which nothing follows
 			}
-			if err := cmd.RegisterFlagCompletionFunc(flag.Name, choices(flagWords(name, flag.Name), isFileFlag(flag))); err != nil {
+			if err := cmd.RegisterFlagCompletionFunc(flag.Name, choices(flagWords(cmd, flag.Name), isFileFlag(flag))); err != nil {
 				panic("psafe: " + err.Error())
 			}
 		})
@@ -70,7 +70,7 @@ func choices(words []string, files bool) cobra.CompletionFunc {
 	if files {
 		directive = cobra.ShellCompDirectiveDefault
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") }) {
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") || strings.HasSuffix(w, "=") }) {
 		directive |= cobra.ShellCompDirectiveNoSpace // a value follows
 	}
 	return cobra.FixedCompletions(words, directive)
@@ -97,8 +97,17 @@ func operandWords(command string) []string {
 }
 
 // flagWords are the values of flags that are words.
-func flagWords(command, flag string) []string {
+func flagWords(cmd *cobra.Command, flag string) []string {
+	command := cmd.Name()
 	switch flag {
+	case "options":
+		var words []string
+		optionsOf(cmd.Flags()).VisitAll(func(key *pflag.Flag) {
+			if words = append(words, key.Name); key.NoOptDefVal == "" {
+				words[len(words)-1] += "="
+			}
+		})
+		return words
 	case "method":
 		if command == "crosscheck" {
 			return crosscheckMethods
@@ -149,7 +158,7 @@ func flagWords(command, flag string) []string {
 
 // isFileFlag reports whether a flag names a file or folder: some by name, others by their help.
 func isFileFlag(flag *pflag.Flag) bool {
-	if slices.Contains([]string{"posterior", "inputs", "property", "label", "out", "points", "data", "labels"}, flag.Name) {
+	if slices.Contains([]string{"posterior", "inputs", "property", "label", "out", "points", "data", "labels", "sd"}, flag.Name) {
 		return true
 	}
 	word, _ := pflag.UnquoteUsage(flag)

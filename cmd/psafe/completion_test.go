@@ -26,7 +26,7 @@ const files = "FILES"
 // typed are lines as far as they are typed, and what a shell must and must not offer.
 var typed = []struct{ line, want, not string }{
 	{"cer", "certify", "check"},
-	{"certify --me", "--method --memory", "--eps"},
+	{"certify --me", "--method", "--eps"},
 	{"certify --method n", "neuronsum", files},
 	{"certify --method=n", "neuronsum", files},
 	{"certify --precision ", "float32 float64", files},
@@ -34,6 +34,7 @@ var typed = []struct{ line, want, not string }{
 	{"certify --posterior my", files, "neuronsum"},
 	{"certify --eps ", "", files},
 	{"certify --quiet ", "", files},
+	{"certify --options de", "depth= derived", files},
 	{"inspect my", files, "--scale"},
 	{"crosscheck --method ", "clbp", "neuronsum"},
 	{"plot he", "heatmap " + files, "lower"},
@@ -146,10 +147,10 @@ func TestManPages(t *testing.T) {
 	if err != nil || len(paths) != len(commands())+1 {
 		t.Fatalf("%d pages, %v", len(paths), err)
 	}
-	request := regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|BI|BR|I|nf|fi|RS 2|RE)( |$)`)
+	request := regexp.MustCompile(`^\.(nh|TH|SH|SS|TP|PP|EX|EE)( |$)`)
 	for _, path := range paths {
 		text := readTest(t, path)
-		for _, part := range []string{".TH PSAFE", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH EXIT STATUS\n", `\- `} {
+		for _, part := range []string{`.TH "PSAFE`, ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH EXIT STATUS\n", ".SH SEE ALSO\n"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s has no %q", path, part)
 			}
@@ -160,7 +161,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `.BI \-\-fail\-under`) {
+	if text := readTest(t, filepath.Join(dir, "psafe-certify.1")); psafe(t, exitDone, "man", "certify") != text || !strings.Contains(text, `\fB--fail-unless VALUE\fP`+"\nexit with status 10 unless") {
 		t.Error("psafe man certify is not the page in the folder, or has no flags")
 	}
 	if psafe(t, exitDone, "man") != readTest(t, filepath.Join(dir, "psafe.1")) {

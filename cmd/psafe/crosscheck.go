@@ -170,3 +170,26 @@ func crosscheckStatus(err error) error {
 	}
 	return err
 }
+
+// crosschecked is a line of psafe crosscheck --json: compared is "bits", of two devices, or
+// "precisions", of float32 and float64.
+type crosschecked struct {
+	Compared   string `json:"compared"`
+	Method     string `json:"method"`
+	Precision  string `json:"precision,omitempty"`
+	Devices    string `json:"devices,omitempty"`
+	Numbers    int64  `json:"numbers,omitempty"`
+	Operations int    `json:"operations,omitempty"`
+	Inside     *int   `json:"inside,omitempty"`
+	Bounds     int    `json:"bounds,omitempty"`
+	// Gap is the largest difference, which says nothing about either being a bound.
+	Gap *float64 `json:"largest_gap,omitempty"`
+}
+
+func equalFields(e crosscheck.Equal) crosschecked {
+	return crosschecked{Compared: "bits", Method: e.Method.String(), Precision: e.Precision.String(), Devices: e.Devices, Numbers: e.Numbers, Operations: e.Operations}
+}
+
+func overlapFields(o crosscheck.Overlap) crosschecked {
+	return crosschecked{Compared: "precisions", Method: o.Method.String(), Inside: &o.Inside, Bounds: o.Total, Gap: finiteOrNull(o.Gap)}
+}

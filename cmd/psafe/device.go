@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -32,16 +30,17 @@ type deviceFlags struct {
 	again bool
 }
 
-func (d *deviceFlags) add(f *pflag.FlagSet) {
+// add adds the flags, and what is hardly ever used to the keys of --options.
+func (d *deviceFlags) add(f, keys *pflag.FlagSet) {
 	d.addPlace(f)
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
-	d.addRest(f)
+	d.addRest(keys)
 }
 
 // addWithout leaves out the flag that decides numbers, for what is given those.
-func (d *deviceFlags) addWithout(f *pflag.FlagSet) {
+func (d *deviceFlags) addWithout(f, keys *pflag.FlagSet) {
 	d.addPlace(f)
-	d.addRest(f)
+	d.addRest(keys)
 }
 
 func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
@@ -88,13 +87,10 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 // blame says what to tell of a device that failed while a posterior was put on it.
 func (d *deviceFlags) blame(err error, file string) error {
 	if d.memory != "" && gpu.IsOutOfMemory(err) {
-		return fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)
+		return fmt.Errorf("--options memory=%s is too little for the posterior %s: %w", d.memory, file, err)
 	}
 	return fmt.Errorf("--device %s: %w", d.device, err)
 }
-
-// isDevices says that an error is an OpenCL device's, whichever command it has ended.
-func isDevices(err error) bool { _, is := errors.AsType[*gpu.Error](err); return is }
 
 func defaultDevice() string {
 	if d := os.Getenv("PSAFE_DEVICE"); d != "" {
@@ -132,7 +128,7 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
 	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
-		return nil, fmt.Errorf("--memory: %w", err)
+		return nil, fmt.Errorf("--options memory: %w", err)
 	}
 	if d.opening != nil {
 		d.opening()
@@ -157,16 +153,6 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 		d.list = append(d.list, g)
 	}
 	return d, nil
-}
-
-func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + mend(err) }
-
-// mend is what to do about an error that may come from any file, pipe or process.
-func mend(err error) string {
-	if errors.Is(err, syscall.EMFILE) {
-		return ": raise the limit of open files, as by ulimit -n 1024"
-	}
-	return ""
 }
 
 // parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.

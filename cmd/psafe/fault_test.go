@@ -207,7 +207,7 @@ func TestFaultOfChild(t *testing.T) {
 	needOpenCL(t)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "r.jsonl")
-	args := append([]string{"certify", "--device", "0:0", "--recheck", "1", "--quiet", "--out", out, "--resume"}, interruptedRuns(t)["one record at a time"]...)
+	args := append([]string{"certify", "--device", "0:0", "--options", "recheck=1", "--quiet", "--out", out, "--resume"}, interruptedRuns(t)["one record at a time"]...)
 	for i, kind := range []string{"goroutine", "stack"} {
 		what, kept, trace := faulty(t, failing(t, fmt.Sprintf("%s %s %d %s", workerWord, kind, 5*(i+1), out+".partial"), args...), exitFault)
 		if want := []string{"index out of range", "stack overflow"}[i]; !strings.Contains(what, want) || !strings.Contains(kept, "r.jsonl.partial") || filepath.Dir(trace) != dir {
@@ -235,14 +235,14 @@ func TestOutOfMemory(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "r.jsonl")
 	slow := slices.Clone(interruptedRuns(t)["one record at a time"]) // with more cells
-	slow = slow[:slices.Index(slow, "--cells")]
+	slow = slow[:slices.Index(slow, "--options")]
 	for _, c := range []struct {
 		limit, fault, says string
 		args               []string
 	}{
 		{"-v 4194304", workerWord + " memory 0", "", []string{"inspect", testFile("cubic-128.npz")}},
 		{"-d 2000000", workerWord + " memory 1 " + out + ".partial", ": what is finished is in " + out + ".partial: add --resume to go on from there",
-			append([]string{"certify", "--device", "cpu", "--quiet", "--out", out, "--cells", "400"}, slow...)},
+			append([]string{"certify", "--device", "cpu", "--quiet", "--out", out, "--options", "cells=400"}, slow...)},
 	} {
 		cmd := exec.Command(sh, append([]string{"-c", "ulimit " + c.limit + ` && exec "$0" "$@"`, "psafe"}, c.args...)...)
 		cmd.Env = append(os.Environ(), testFault+"="+c.fault)

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"psafe/host/job/certify"
-	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -23,16 +22,7 @@ type findings struct {
 	// rows are for a table on a terminal, without proofs; nil where there is none.
 	table bool
 	rows  []*record.Record
-	// least is --fail-under, under the first that is.
-	least property.Exact
-	under error
 	gates []*gate
-}
-
-// findings begins them; the flags have been parsed.
-func (c *certifyFlags) findings(stderr io.Writer) *findings {
-	_, terminal := isTerminal(stderr)
-	return &findings{quiet: c.quiet, table: terminal && !c.quiet, least: property.MustExact(c.failUnder), gates: c.gates}
 }
 
 // add takes in a record.
@@ -40,9 +30,6 @@ func (f *findings) add(r *record.Record) {
 	f.tally.Add(r)
 	for _, g := range f.gates {
 		g.add(r)
-	}
-	if p := r.PLower.Exact(); f.under == nil && p.Cmp(f.least) < 0 {
-		f.under = &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %s", r.Index, p, f.least)}
 	}
 	if !f.table {
 		return
@@ -72,9 +59,6 @@ func (f *findings) finish(stderr io.Writer) error {
 	}
 	if !f.quiet && f.unproved != nil {
 		note(stderr, f.unproved)
-	}
-	if f.under != nil {
-		return f.under
 	}
 	return checkGates(f.gates)
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // TestFindings: what certify says at its end of records that it does not keep: a table of up to
-// mostRows, the first that is under --fail-under, and gates of all.
+// mostRows, the first p_lower that a gate refuses, and gates of all.
 func TestFindings(t *testing.T) {
 	of := func(n int) (*findings, string, error) {
-		g, err := parseGate("safe>0.5")
+		gates, err := parseGates([]string{"p_lower>=0.25", "safe>0.5"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &findings{table: true, least: property.MustExact("0.25"), gates: []*gate{g}}
+		f := &findings{table: true, gates: gates}
 		for i := range n {
 			r := &record.Record{Index: i, PLower: record.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &claim.Proof{Tau: []float64{1}}}
 			f.add(r)
@@ -39,12 +39,12 @@ func TestFindings(t *testing.T) {
 				t.Fatal("a proof is kept for a table")
 			}
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "index 0: p_lower 0.125 is under --fail-under 0.25") {
+		if err == nil || !strings.HasPrefix(err.Error(), "index 0: p_lower 0.125: --fail-unless p_lower>=0.25") {
 			t.Errorf("%d records: %v", n, err)
 		}
 	}
 	f, _, _ := of(4)
-	f.under = nil
+	f.gates = f.gates[1:]
 	if err := f.finish(&strings.Builder{}); err == nil || !strings.HasPrefix(err.Error(), "0 of 4 inputs are safe") {
 		t.Error(err)
 	}

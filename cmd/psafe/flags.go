@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -82,16 +83,20 @@ func ofOut(err error) error {
 type posteriorFlags struct {
 	scale, factor          string
 	predictive             string
-	sd, sdRelative, sdFile string
+	sd, sdRelative, sdFile string // the last two apart in campaigns alone
 	activation             []string
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.scale, "scale", "", "what the file calls sigma, where it does not say: "+posterior.ScaleWords)
 	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations, one for all or one a layer, where the file does not say: "+network.Words())
-	f.StringVar(&p.sd, "sd", "", "one standard deviation for every weight of an ONNX network; 0 takes it as the one network that it is")
-	f.StringVar(&p.sdRelative, "sd-relative", "", "the same, as this decimal times the size of each weight")
-	f.StringVar(&p.sdFile, "sd-file", "", "`FILE` (.npz, safetensors) of the standard deviations of an ONNX network, as --scale says, by names of its initialisers")
+	f.StringVar(&p.sd, "sd", "", "standard deviations of an ONNX network: 0.05 for every weight, relative:0.01 of the size of each, or FILE (.npz, safetensors) by names of its initialisers, as --scale says; 0 takes it as the one network that it is")
+}
+
+// addApart adds the flags that campaigns have for what --sd says.
+func (p *posteriorFlags) addApart(f *pflag.FlagSet) {
+	f.StringVar(&p.sdRelative, "sd-relative", "", "")
+	f.StringVar(&p.sdFile, "sd-file", "", "")
 }
 
 // addFactor is for commands that write no posterior: a file keeps its spread.
@@ -107,7 +112,9 @@ func (p *posteriorFlags) addPredictive(f *pflag.FlagSet) {
 // of is the posterior at path, read as the flags say.
 func (p *posteriorFlags) of(path string) (certify.Posterior, error) {
 	named := certify.Posterior{Path: path, Factor: p.factor, Predictive: p.predictive}
-	named.Options.SD, named.Options.SDRelative, named.Options.SDFile = p.sd, p.sdRelative, p.sdFile
+	named.Options.SetFlag(p.sd)
+	named.Options.SDRelative = cmp.Or(p.sdRelative, named.Options.SDRelative)
+	named.Options.SDFile = cmp.Or(p.sdFile, named.Options.SDFile)
 	var err error
 	if p.scale != "" {
 		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {
@@ -208,4 +215,16 @@ func isFile(text string) bool {
 	}
 	_, err := os.Stat(text)
 	return err == nil
+}
+
+// probability reads a flag that is one.
+func probability(flag, text string) (property.Exact, error) {
+	p, err := property.NewExact(text)
+	if err != nil {
+		return p, fmt.Errorf("--%s %w", flag, err)
+	}
+	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
+		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
+	}
+	return p, nil
 }

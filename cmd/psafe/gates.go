@@ -11,27 +11,29 @@ import (
 	"psafe/host/record"
 )
 
-// gate is one --fail-unless: what share of the inputs must have a verdict. Shares are whole
-// numbers over a whole number, limits are decimals, and both are compared exactly.
+// gate is one --fail-unless: what share of the inputs must have a verdict, or how large every p_lower
+// must be. Shares are whole numbers over a whole number, limits and p_lower are decimals, and all are
+// compared exactly.
 type gate struct {
 	text              string // as typed
+	under             string // about the first p_lower that is not so
 	verdict, relation string
 	limit             *big.Rat
 	// n records were added, of which found have the verdict.
 	n, found int64
 }
 
-var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
+var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown|p_lower) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
 
 // parseGate reads a --fail-unless such as safe>=0.95.
 func parseGate(text string) (*gate, error) {
 	parts := gateForm.FindStringSubmatch(text)
 	if parts == nil {
-		return nil, fmt.Errorf("--fail-unless %.60q: write safe, unsafe or unknown, then >=, <=, > or <, then a share such as 0.95", text)
+		return nil, fmt.Errorf("--fail-unless %.60q: write safe, unsafe, unknown or p_lower, then >=, <=, > or <, then a decimal such as 0.95", text)
 	}
 	limit, err := property.NewExact(parts[3])
 	if err != nil || limit.Cmp(property.MustExact("1")) > 0 {
-		return nil, fmt.Errorf("--fail-unless %.60q: %q is no share: write a decimal from 0 to 1", text, parts[3])
+		return nil, fmt.Errorf("--fail-unless %.60q: %q is no share or probability: write a decimal from 0 to 1", text, parts[3])
 	}
 	return &gate{text: strings.TrimSpace(text), verdict: parts[1], relation: parts[2], limit: limit.Rat()}, nil
 }
@@ -52,16 +54,26 @@ func parseGates(texts []string) ([]*gate, error) {
 // add counts a record.
 func (g *gate) add(r *record.Record) {
 	g.n++
+	if p := r.PLower.Exact(); g.verdict == "p_lower" && g.under == "" && !g.holds(p.Rat().Cmp(g.limit)) {
+		g.under = fmt.Sprintf("index %d: p_lower %s: --fail-unless %s", r.Index, p, g.text)
+	}
 	if r.Verdict == g.verdict {
 		g.found++
 	}
 }
 
-// refusal tells what share was found, if it is not what the gate asks for; else "".
+// holds reports whether the relation has what is in that order with the limit.
+func (g *gate) holds(order int) bool {
+	return order == 0 && len(g.relation) == 2 || order > 0 && g.relation[0] == '>' || order < 0 && g.relation[0] == '<'
+}
+
+// refusal tells what was found, if it is not what the gate asks for; else "".
 func (g *gate) refusal() string {
+	if g.verdict == "p_lower" {
+		return g.under
+	}
 	share := big.NewRat(g.found, g.n)
-	order := share.Cmp(g.limit)
-	if order == 0 && len(g.relation) == 2 || order > 0 && g.relation[0] == '>' || order < 0 && g.relation[0] == '<' {
+	if g.holds(share.Cmp(g.limit)) {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s", g.found, g.n, g.verdict, sixDigits(share, g.relation[0] == '<'), g.text)

@@ -21,10 +21,10 @@ check a record that does not pass or a missing task, 2 a flag or file is wrong
 or a result cannot be written, 3 the device is absent, refused or broke, or its
 driver crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
 --total-time-limit is up, 6 a fault of psafe itself, 7 the same again in a shard
-of a campaign, 8 memory ran out, 10 a p_lower is under --fail-under or a share
-of the inputs is not what --fail-unless asks for. After 1 and 3 to 8, records
-that certify had finished are in OUT.partial, and certify or paper with --resume
-goes on from there; run goes on whenever it is started again.
+of a campaign, 8 memory ran out, 10 a p_lower or a share of the inputs is not
+what --fail-unless asks for. After 1 and 3 to 8, records that certify had
+finished are in OUT.partial, and certify or paper with --resume goes on from
+there; run goes on whenever it is started again.
 `
 
 // helpAll is the flag for all flags of a command that has many.
@@ -33,47 +33,43 @@ const helpAll = "help-all"
 // helpWidth is the number of columns of a help.
 const helpWidth = 80
 
-// flagGroup are flags that belong together.
+// flagGroup are flags that belong together, or keys of --options.
 type flagGroup struct {
-	title string
-	names []string
+	title   string
+	names   []string
+	of      *pflag.FlagSet // groupsOf sets it
+	options bool
 }
 
 // flagGroups are the flags of a command that has too many for one list. The first group is what
 // --help shows; its flags stand in another group too.
 var flagGroups = map[string][]flagGroup{"certify": {
-	{"Flags that most runs need", []string{"posterior", "inputs", "index", "eps", "clip", "property", "method", "out"}},
-	{"Model", []string{"posterior", "activation", "scale-factor", "predictive"}},
-	{"Data", []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
-	{"Region", []string{"eps", "norm", "clip", "fix", "free"}},
-	{"Question", []string{"property", "require", "target", "costs", "reject", "action", "link", "noise", "no-upper", "derived"}},
-	{"Method", []string{"method", "boxes", "draws", "confidence", "cells", "depth", "gamma", "splits", "uniform", "seed", "time-limit"}},
-	{"Device", []string{"device", "precision", "memory", "recheck", "profile"}},
-	{"Output", []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
-	{"Gates, which decide the exit status", []string{"fail-under", "fail-unless"}},
-	{"Files of other programs, which do not say all themselves", []string{"scale", "sd", "sd-relative", "sd-file"}},
-	{"Help", []string{"help", helpAll}},
+	{title: "Flags that most runs need", names: []string{"posterior", "inputs", "index", "eps", "clip", "property", "method", "out"}},
+	{title: "Model", names: []string{"posterior", "activation", "scale-factor", "predictive"}},
+	{title: "Data", names: []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
+	{title: "Region", names: []string{"eps", "norm", "clip", "fix", "free"}},
+	{title: "Question", names: []string{"property", "require", "target"}},
+	{title: "Method", names: []string{"method", "boxes", "draws", "gamma", "splits", "uniform", "time-limit", "options"}},
+	{title: "Device", names: []string{"device", "precision"}},
+	{title: "Output", names: []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
+	{title: "Gates, which decide the exit status", names: []string{"fail-unless"}},
+	{title: "Files of other programs, which do not say all themselves", names: []string{"scale", "sd"}},
+	{title: "Help", names: []string{"help", helpAll}},
 }}
 
 // printHelp prints the help of a command.
 func printHelp(cmd *cobra.Command, w io.Writer) {
-	if !cmd.HasParent() {
-		usage(w)
-		return
-	}
 	fmt.Fprintf(w, "%s\n", cmd.Long)
 	groups := groupsOf(cmd)
 	all, _ := cmd.Flags().GetBool(helpAll)
-	most := len(groups) > 1 && !all
+	most := flagGroups[cmd.Name()] != nil && !all
 	if most {
-		groups = groups[:1]
-	} else if len(groups) > 1 {
-		groups = groups[1:]
+		groups = groupOf(cmd)
 	}
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n", g.title)
 		for _, name := range g.names {
-			printFlag(cmd.Flags().Lookup(name), w)
+			printFlag(g.of.Lookup(name), g.options, w)
 		}
 	}
 	if most {
@@ -84,10 +80,22 @@ func printHelp(cmd *cobra.Command, w io.Writer) {
 // flagColumn is the column in which the texts of flags begin.
 const flagColumn = 24
 
-// printFlag prints a flag and, beside it, its text in lines that fit.
-func printFlag(flag *pflag.Flag, w io.Writer) {
-	value, text := described(flag)
-	line := fmt.Sprintf("  %-*s", flagColumn-2, strings.TrimSpace("--"+flag.Name+" "+value))
+// spelled is a flag, or a key of --options, with what stands for its value.
+func spelled(flag *pflag.Flag, option bool) string {
+	value, _ := described(flag)
+	switch {
+	case !option:
+		return strings.TrimSpace("--" + flag.Name + " " + value)
+	case value != "":
+		return flag.Name + "=" + value
+	}
+	return flag.Name
+}
+
+// printFlag prints a flag or a key of --options and, beside it, its text in lines that fit.
+func printFlag(flag *pflag.Flag, option bool, w io.Writer) {
+	_, text := described(flag)
+	line := fmt.Sprintf("  %-*s", flagColumn-2, spelled(flag, option))
 	if !strings.HasSuffix(line, " ") {
 		fmt.Fprintln(w, line)
 		line = strings.Repeat(" ", flagColumn)
@@ -122,28 +130,28 @@ func described(flag *pflag.Flag) (value, text string) {
 	return value, text
 }
 
-// groupsOf are the groups of a command's flags: one of all where no groups are named.
+// groupOf is what --help shows of a command that has many flags.
+func groupOf(cmd *cobra.Command) []flagGroup {
+	first := flagGroups[cmd.Name()][0]
+	first.of = cmd.Flags()
+	return []flagGroup{first}
+}
+
+// groupsOf are the groups of a command's flags, one of all where no groups are named, and the keys of
+// --options.
 func groupsOf(cmd *cobra.Command) []flagGroup {
-	if groups := flagGroups[cmd.Name()]; groups != nil {
-		return groups
+	f := cmd.Flags()
+	groups := []flagGroup{{title: "Flags", names: flagNames(f)}}
+	if named := flagGroups[cmd.Name()]; named != nil {
+		groups = slices.Clone(named[1:]) // the first repeats some of the others
 	}
-	return []flagGroup{{"Flags", flagNames(cmd.Flags())}}
-}
-
-// flagNames are the flags of a set.
-func flagNames(f *pflag.FlagSet) []string {
-	var names []string
-	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	return names
-}
-
-// usage prints the list of commands.
-func usage(w io.Writer) {
-	fmt.Fprint(w, programAbout+"\nUsage: psafe COMMAND [flags]\n\nCommands:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-11s %s\n", c.Name(), c.Short)
+	for i := range groups {
+		groups[i].of = f
 	}
-	fmt.Fprint(w, "  help        this text; \"psafe help COMMAND\" lists a command's flags\n\nExit status: "+exitText)
+	if keys := optionsOf(f); keys != nil {
+		groups = append(groups, flagGroup{"Options, as in --options KEY=VALUE,KEY=VALUE", flagNames(keys), keys, true})
+	}
+	return groups
 }
 
 // examples are the command lines in the text of a help, which are indented.

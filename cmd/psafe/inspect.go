@@ -181,3 +181,91 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	}
 	return nil
 }
+
+// inspected is psafe inspect --json.
+type inspected struct {
+	Posterior   string           `json:"posterior"`
+	Format      string           `json:"format"`
+	Kind        string           `json:"kind"`
+	Description string           `json:"description"`
+	Scale       string           `json:"scale"`
+	SHA256      string           `json:"sha256"`
+	Note        string           `json:"note,omitempty"`
+	Layers      []inspectedLayer `json:"layers"`
+	Weights     int              `json:"weights"`
+	Random      int              `json:"random"`
+	Samples     *inspectedSample `json:"samples,omitempty"`
+	// Gamma is no bound.
+	Gamma *float64 `json:"gamma_for_mass_0.9_approx,omitempty"`
+	// Check is there with --check, and says what was compared when the file was read.
+	Check    *inspectedCheck `json:"check,omitempty"`
+	Warnings []string        `json:"warnings"`
+}
+
+type inspectedCheck struct {
+	References int     `json:"references"`
+	Compared   int     `json:"compared"`
+	Largest    float64 `json:"largest_difference"`
+	Tolerance  float64 `json:"tolerance"`
+	Arithmetic string  `json:"arithmetic,omitempty"`
+	Spreads    int     `json:"spreads"`
+}
+
+type inspectedLayer struct {
+	Inputs  int `json:"inputs"`
+	Outputs int `json:"outputs"`
+	// Map says in words what a layer that is not dense does; From is there where it is not
+	// fed by the layer before alone.
+	Map        string          `json:"map,omitempty"`
+	From       []int           `json:"from,omitempty"`
+	Activation string          `json:"activation"`
+	Weight     inspectedSpread `json:"weight"`
+	Bias       inspectedSpread `json:"bias"`
+}
+
+// inspectedSpread has quantiles of standard deviations: least, 1/4, median, 3/4, largest.
+type inspectedSpread struct {
+	Number int        `json:"number"`
+	Random int        `json:"random"`
+	Sigma  [5]float64 `json:"sigma"`
+}
+
+type inspectedSample struct {
+	Number int `json:"number"`
+	Least  int `json:"least_count"`
+	Most   int `json:"most_count"`
+	Total  int `json:"total_count"`
+}
+
+func inspectFields(p *posterior.Posterior) inspected {
+	out := inspected{
+		Posterior: p.Source.Path, Format: p.Source.Format, Kind: p.Kind.String(), Description: p.Describe(), Scale: p.Scale.String(),
+		SHA256: p.Source.SHA256, Note: p.Source.Note, Weights: weightsOf(p),
+	}
+	net := p.Network()
+	for k, s := range p.SpreadSummary() {
+		l := &p.Layers[k]
+		spread := func(s posterior.Spread) inspectedSpread {
+			out.Random += s.Random
+			if s.N == 0 {
+				return inspectedSpread{}
+			}
+			return inspectedSpread{s.N, s.Random, s.Quantiles}
+		}
+		layer := inspectedLayer{Inputs: l.Inputs(), Outputs: l.Outputs(), Activation: l.Activation.String(), Weight: spread(s.Weight), Bias: spread(s.Bias)}
+		if _, dense := l.Map.(network.Dense); !dense {
+			layer.Map = network.Describe(l.Map)
+		}
+		if feed := net.Feed(k); len(feed) > 1 || feed[0] != k-1 {
+			layer.From = feed
+		}
+		out.Layers = append(out.Layers, layer)
+	}
+	if s := p.Samples(); s != nil {
+		out.Samples = &inspectedSample{s.N(), int(slices.Min(s.Counts)), int(slices.Max(s.Counts)), int(s.Total())}
+	}
+	if out.Random > 0 && p.Independent() {
+		out.Gamma = finiteOrNull(measure.GammaForMassApprox(0.9, out.Random))
+	}
+	return out
+}

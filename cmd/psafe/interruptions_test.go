@@ -24,9 +24,9 @@ func interruptedRuns(t *testing.T) map[string][]string {
 	}
 	points := pointsOf(t, many.String())
 	return map[string][]string{
-		"one record at a time": {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--cells", "2"},
+		"one record at a time": {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--options", "cells=2"},
 		"one group at a time":  {"--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"},
-		"all at the end":       {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.05", "--method", "ibp", "--boxes", "drawn", "--draws", "5", "--gamma", "2", "--no-upper"},
+		"all at the end":       {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.05", "--method", "ibp", "--boxes", "drawn", "--draws", "5", "--gamma", "2", "--options", "no-upper"},
 	}
 }
 

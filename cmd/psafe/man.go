@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,9 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra/doc"
 
 	"psafe/internal/nearest"
 	"psafe/internal/outfile"
@@ -31,7 +33,10 @@ func manCommand() *cobra.Command {
 		if f.NArg() > 1 {
 			return miscounted(cmd, 1)
 		}
-		pages := manPages(cmd.Root())
+		pages, err := manPages(cmd.Root())
+		if err != nil {
+			return err
+		}
 		name := "psafe"
 		if f.NArg() == 1 {
 			name = "psafe-" + f.Arg(0)
@@ -64,136 +69,82 @@ func writePages(pages map[string]string, dir string, old outfile.Old) error {
 	return nil
 }
 
-// manPages are all pages by name.
-func manPages(root *cobra.Command) map[string]string {
-	pages := map[string]string{}
-	var see []string
-	main := manHead("psafe", "certifies Bayesian neural networks") +
-		".SH SYNOPSIS\n.B psafe\n.I COMMAND\n[\\fIflags\\fR] [\\fIwords\\fR]\n.SH DESCRIPTION\n" + roffText(programAbout) + ".SH COMMANDS\n"
+// manPages are all pages by name: what help says, in Markdown, of which cobra makes pages.
+func manPages(root *cobra.Command) (map[string]string, error) {
+	main := manPage(&cobra.Command{Use: "psafe COMMAND [flags] [words]", Short: "certifies Bayesian neural networks"}, markdown(programAbout)+"\n# COMMANDS\n")
+	pages := []*cobra.Command{main}
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
 			continue
 		}
-		see = append(see, "psafe-"+c.Name())
-		main += ".TP\n.B " + roff(c.Name()) + "\n" + filled(c.Short+".")
-		page := manHead("psafe-"+c.Name(), c.Short) + ".SH SYNOPSIS\n.B psafe " + roff(c.Name()) + "\n[\\fIflags\\fR]"
+		main.Long += defined(c.Name(), c.Short+".")
+		use := c.Name() + " [flags]"
 		if takesFiles[c.Name()] || len(operandWords(c.Name())) > 0 {
-			page += " [\\fIwords\\fR]"
+			use += " [words]"
 		}
-		page += "\n.SH DESCRIPTION\n" + roffText(c.Long) + ".SH OPTIONS\n"
-		groups := groupsOf(c)
-		if len(groups) > 1 {
-			groups = groups[1:] // the first repeats some of the others
-		}
-		for _, g := range groups {
-			if len(groups) > 1 {
-				page += ".SS " + roff(g.title) + "\n"
-			}
+		text := markdown(c.Long) + "\n# OPTIONS\n"
+		for _, g := range groupsOf(c) {
+			text += "\n## " + markdown(g.title) + "\n"
 			for _, name := range g.names {
-				page += manFlag(c.Flags().Lookup(name))
+				flag := g.of.Lookup(name)
+				_, about := described(flag)
+				text += defined(spelled(flag, g.options), about)
 			}
 		}
-		pages["psafe-"+c.Name()] = page + manEnd([]string{"psafe"})
+		page := manPage(&cobra.Command{Use: use, Short: c.Short}, text)
+		main.AddCommand(page)
+		pages = append(pages, page)
 	}
-	pages["psafe"] = main + manEnd(see)
-	return pages
-}
-
-// manHead begins a page; the date is that of the commit.
-func manHead(name, about string) string {
-	date, _, _ := strings.Cut(thisBuild().date, "T")
-	return fmt.Sprintf(".TH %s 1 %q %q %q\n.SH NAME\n%s", strings.ToUpper(roff(name)), date, "psafe "+release, "psafe", filled(name+" - "+about))
-}
-
-// manEnd has what all pages have.
-func manEnd(see []string) string {
-	text := ".SH EXIT STATUS\n" + roffText(exitText) + ".SH ENVIRONMENT\n.TP\n.B PSAFE_DEVICE\nthe default of \\-\\-device\n" +
-		".TP\n.B PSAFE_DRIVER_SECONDS\nhow long an OpenCL driver has to answer, in seconds\n" +
-		".TP\n.B PSAFE_TRACE\nif it is 1, the trace of a fault of psafe goes to standard error and not\ninto a file\n" +
-		".TP\n.B NO_COLOR\nif it is not empty, nothing is coloured on a terminal\n" +
-		".TP\n.B PSAFE_VECTOR\nnone, avx2 or avx512: vector instructions that loops on the\nCPU may use; by default the best that there are\n.SH SEE ALSO\n"
-	for i, name := range see {
-		end := ","
-		if i == len(see)-1 {
-			end = ""
+	texts := map[string]string{}
+	date, err := time.Parse(time.RFC3339, thisBuild().date)
+	if err != nil { // of a build that does not know its commit
+		date = time.Now()
+	}
+	for _, page := range pages {
+		var b bytes.Buffer
+		page.Long += manEnd
+		if err := doc.GenMan(page, &doc.GenManHeader{Section: "1", Date: &date, Source: "psafe " + release, Manual: "psafe"}, &b); err != nil {
+			return nil, err
 		}
-		text += ".BR " + roff(name) + " (1)" + end + "\n"
+		texts[strings.ReplaceAll(page.CommandPath(), " ", "-")] = b.String()
 	}
-	return text
+	return texts, nil
 }
 
-// manFlag is a flag with what it says in --help.
-func manFlag(flag *pflag.Flag) string {
-	value, text := described(flag)
-	head := ".B \\-\\-" + roff(flag.Name)
-	if value != "" {
-		head = ".BI \\-\\-" + roff(flag.Name) + " \" " + roff(value) + `"`
-	}
-	return ".TP\n" + head + "\n" + filled(text)
+// manPage is a command that has a page and no flags, which its text lists.
+func manPage(page *cobra.Command, text string) *cobra.Command {
+	page.Long, page.Run = text, func(*cobra.Command, []string) {}
+	page.DisableAutoGenTag = true
+	page.Flags().Bool("help", false, "")
+	page.Flags().Lookup("help").Hidden = true
+	return page
 }
 
-// roffText is the text of a help: paragraphs, and lines that begin with two spaces, which
-// stay as they are.
-func roffText(text string) string {
-	var b, paragraph strings.Builder
-	code := false
-	end := func() {
-		b.WriteString(filled(paragraph.String()))
-		paragraph.Reset()
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		indented := strings.HasPrefix(line, "  ")
-		if line == "" || indented {
-			end()
-		}
-		if indented != code && line != "" {
-			b.WriteString(map[bool]string{true: ".nf\n.RS 2\n", false: ".RE\n.fi\n.PP\n"}[indented])
-			code = indented
-		}
-		switch {
-		case line == "" && !code:
-			b.WriteString(".PP\n")
-		case line == "":
-		case indented:
-			b.WriteString(roff(strings.TrimPrefix(line, "  ")) + "\n")
-		default:
-			paragraph.WriteString(line + " ")
-		}
-	}
-	end()
-	if code {
-		b.WriteString(".RE\n.fi\n")
-	}
-	// Nothing is between a paragraph's request and one that begins another.
-	return strings.TrimSuffix(b.String(), ".PP\n")
+// manEnd ends all pages.
+var manEnd = "\n# EXIT STATUS\n" + markdown(exitText) + "\n# ENVIRONMENT\n" +
+	defined("PSAFE_DEVICE", "the default of --device") +
+	defined("PSAFE_DRIVER_SECONDS", "how long an OpenCL driver has to answer, in seconds") +
+	defined("PSAFE_TRACE", "if it is 1, the trace of a fault of psafe goes to standard error and not into a file") +
+	defined("NO_COLOR", "if it is not empty, nothing is coloured on a terminal") +
+	defined("PSAFE_VECTOR", "none, avx2 or avx512: vector instructions that loops on the CPU may use; by default the best that there are")
+
+// defined is a word of Markdown with what it means.
+func defined(word, text string) string {
+	return "\n**" + markdown(word) + "**\n: " + markdown(text) + "\n"
 }
 
-// filled is text in lines of ordinary length.
-func filled(text string) string {
+// markdownLetters escapes the letters that Markdown would take for others.
+var markdownLetters = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`, "#", `\#`, "--", `\-\-`)
+
+// markdown is the text of a help, in which lines that begin with two spaces stay as they are.
+func markdown(text string) string {
 	var b strings.Builder
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(roff(line))+len(roff(word)) > 76 {
-			b.WriteString(roff(line) + "\n")
-			line = ""
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "  ") {
+			b.WriteString("  " + line)
+		} else {
+			b.WriteString(markdownLetters.Replace(line))
 		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	if line != "" {
-		b.WriteString(roff(line) + "\n")
 	}
 	return b.String()
-}
-
-// roffLetters escapes the letters that roff would take for others, or for escapes.
-var roffLetters = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`)
-
-// roff is one line of text: nothing in it is a request or an escape.
-func roff(text string) string {
-	text = roffLetters.Replace(text)
-	if strings.HasPrefix(text, ".") {
-		text = `\&` + text
-	}
-	return text
 }

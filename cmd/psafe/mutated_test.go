@@ -115,7 +115,7 @@ func TestMutatedInputs(t *testing.T) {
 func mutatedCase(t *testing.T, what string, args []string, out string) int {
 	t.Helper()
 	if args[0] == "certify" {
-		args = append(args, "--time-limit", "5s", "--memory", "64MiB", "--quiet")
+		args = append(args, "--time-limit", "5s", "--options", "memory=64MiB", "--quiet")
 	}
 	var stdout, stderr bytes.Buffer
 	start := time.Now()

@@ -62,10 +62,10 @@ func TestSameRecords(t *testing.T) {
 	cubic := []string{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json")}
 	list, _ := gpu.List()
 	for i, args := range testscale.Few(t, [][]string{
-		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", images, "--eps", "0.01,0.03", "--clip", "0,1", "--draws", draws, "--derived"},
+		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", images, "--eps", "0.01,0.03", "--clip", "0,1", "--draws", draws, "--options", "derived"},
 		append(cubic[:4:4], "--boxes", "drawn", "--draws", boxes, "--gamma", "0.05"),
 		{"--posterior", filepath.Join(td, "samples-2-8-3.npz"), "--property", "argmax_is:0", "--inputs", points, "--eps", "0.1"},
-		append(cubic[:4:4], "--memory", "1MiB", "--method", "ibp", "--precision", "float64"),
+		append(cubic[:4:4], "--options", "memory=1MiB", "--method", "ibp", "--precision", "float64"),
 		append(cubic[:4:4], "--splits", "40"),
 	}, 3) {
 		if testing.Short() && i > 0 {

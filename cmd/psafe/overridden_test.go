@@ -14,7 +14,7 @@ func overridden(args []string) []string {
 			continue
 		}
 		for j := i - 1; j >= 0; j-- {
-			if args[j] != args[i] {
+			if args[j] != args[i] || args[i] == "--options" && keyOf(args[j+1]) != keyOf(args[i+1]) {
 				continue
 			}
 			n := 1
@@ -26,4 +26,10 @@ func overridden(args []string) []string {
 		}
 	}
 	return args
+}
+
+// keyOf is the key of a value of --options.
+func keyOf(option string) string {
+	key, _, _ := strings.Cut(option, "=")
+	return key
 }

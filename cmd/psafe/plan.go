@@ -24,8 +24,8 @@ of shards.
   psafe plan campaign.yaml --out DIR
   psafe plan campaign.yaml --list
 
-A campaign file lists what is to be combined; every flag of psafe certify is a
-key:
+A campaign file lists what is to be combined; every flag and option of psafe
+certify is a key:
 
     posteriors: [a.npz, b.npz]
     inputs: [{path: images.gz, index: "0:20", clip: "0,1"}]
@@ -60,12 +60,14 @@ var campaignElsewhere = func() map[string]string {
 		"out":         "psafe run keeps the records in the campaign's folder, and psafe merge makes a file of them: leave it out",
 		"overwrite":   "psafe run overwrites nothing, and psafe merge has a flag of this name: leave it out",
 		"resume":      "psafe run always goes on with what is there: leave it out",
-		"fail-under":  "it decides no number: leave it out",
 		"fail-unless": "it decides no number: leave it out",
 		"strict":      "psafe plan tells doubts before anything is run: leave it out",
 	}
-	for _, name := range []string{"device", "memory", "profile", "recheck", "quiet", "progress", "omit-timing", "total-time-limit"} {
+	for _, name := range []string{"device", "quiet", "progress", "omit-timing", "total-time-limit"} {
 		list[name] = "it decides no number: give --" + name + " to psafe run"
+	}
+	for _, name := range []string{"memory", "profile", "recheck"} {
+		list[name] = "it decides no number: give --options " + name + " to psafe run"
 	}
 	return list
 }()
@@ -74,12 +76,17 @@ var campaignElsewhere = func() map[string]string {
 func campaignKeys() []campaign.Flag {
 	f := pflag.NewFlagSet("certify", pflag.ContinueOnError)
 	f.SortFlags = false
-	new(certifyFlags).add(f)
+	var c certifyFlags
+	c.add(f)
+	c.flat(f)
 	ofRadii := pflag.NewFlagSet("radius", pflag.ContinueOnError)
 	new(certifyFlags).addRadius(ofRadii)
 	f.AddFlagSet(ofRadii)
 	var keys []campaign.Flag
 	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "options" {
+			return // its keys are some
+		}
 		_, slice := flag.Value.(pflag.SliceValue)
 		keys = append(keys, campaign.Flag{
 			Name: flag.Name, Switch: flag.NoOptDefVal != "", List: slice || slices.Contains(campaignLists, flag.Name),
@@ -109,7 +116,7 @@ func parseJob(args []string) (*certify.Job, error) {
 		}
 		return parseRadius(args)
 	}
-	_, job, err := parseCertify(args)
+	_, job, err := parseCertify(args, true)
 	return job, err
 }
 
@@ -172,14 +179,6 @@ func planCommand() *cobra.Command {
 	})
 }
 
-// howMany is a number of things.
-func howMany(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
-}
-
 // notes prints each note once, whichever jobs have it; nil if none is wanted.
 func (p *planFlags) notes(stderr io.Writer) func(certify.Note) {
 	if p.quiet {
@@ -202,7 +201,7 @@ func listJobs(stdout, stderr io.Writer, planner *campaign.Planner, spec *campaig
 	}
 	var text strings.Builder
 	for i := range spec.Jobs() {
-		text.WriteString(certify.Shell(append([]string{"psafe", commandOf(spec.Args(i))}, spec.Args(i)...)) + "\n")
+		text.WriteString(certify.Shell(append([]string{"psafe", commandOf(spec.Args(i))}, certify.InOptions(spec.Args(i))...)) + "\n")
 	}
 	return printForProgram(text.String(), stdout, stderr)
 }

@@ -34,14 +34,13 @@ refuted that at the largest radius. Campaigns look for radii too, where their
 file has most in the place of eps.`
 
 // radiusWithout are the flags of certify that radius does not have.
-var radiusWithout = []string{"eps", "time-limit", "fail-under", "fail-unless"}
+var radiusWithout = []string{"eps", "time-limit", "fail-unless"}
 
 // addRadius adds the flags of radius: those of certify, and what says which radii.
 func (c *certifyFlags) addRadius(f *pflag.FlagSet) {
 	var all pflag.FlagSet
 	all.SortFlags = false
 	c.add(&all)
-	c.failUnder = "0"
 	all.VisitAll(func(flag *pflag.Flag) {
 		switch flag.Name {
 		case "eps":
@@ -68,9 +67,10 @@ func newRadius() (*certifyFlags, *cobra.Command) {
 	return c, cmd
 }
 
-// parseRadius makes a job of flags.
+// parseRadius makes a job of the flags of a campaign.
 func parseRadius(args []string) (*certify.Job, error) {
 	c, cmd := newRadius()
+	c.flat(cmd.Flags())
 	if err := readFlags(cmd, args); err != nil {
 		return nil, err
 	}

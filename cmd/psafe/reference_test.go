@@ -44,23 +44,22 @@ func referenceCommands() string {
 			of := certify.Lookup(name)
 			switch {
 			case name == "help" || name == helpAll:
-			case c.Name() != "certify" && of != nil && flagText(of) == flagText(c.Flags().Lookup(name)):
+			case c.Name() != "certify" && of != nil && flagText(of) == flagText(c.Flags().Lookup(name)) && (name != "options" || len(flagNames(optionsOf(c.Flags()))) == len(flagNames(optionsOf(certify)))):
 				as = append(as, name)
 			default:
 				own = append(own, name)
 			}
 		}
-		if groups := flagGroups[c.Name()]; groups != nil {
-			for _, g := range groups[1 : len(groups)-1] { // not what is shown first, nor help
-				fmt.Fprintf(&b, "\n%s:\n", g.title)
-				for _, name := range g.names {
-					b.WriteString(flagText(c.Flags().Lookup(name)))
-				}
+		for _, g := range groupsOf(c) {
+			names := g.names
+			if g.title == "Flags" {
+				names = own
 			}
-		} else if len(own) > 0 {
-			b.WriteString("\nFlags:\n")
-			for _, name := range own {
-				b.WriteString(flagText(c.Flags().Lookup(name)))
+			if len(names) > 0 && g.title != "Help" && (!g.options || slices.Contains(own, "options")) {
+				fmt.Fprintf(&b, "\n%s:\n", g.title)
+				for _, name := range names {
+					printFlag(g.of.Lookup(name), g.options, &b)
+				}
 			}
 		}
 		b.WriteString("```\n\n")
@@ -68,7 +67,7 @@ func referenceCommands() string {
 			continue
 		}
 		text, names := "as of certify:", as
-		if len(as) > 40 { // shorter by what is missing
+		if len(as) > 30 { // shorter by what is missing
 			text, names = "as of certify, all but", nil
 			certify.VisitAll(func(f *pflag.Flag) {
 				if !slices.Contains(as, f.Name) && f.Name != helpAll && f.Name != "help" {
@@ -85,7 +84,7 @@ func referenceCommands() string {
 // flagText is a flag as help prints it.
 func flagText(f *pflag.Flag) string {
 	var b bytes.Buffer
-	printFlag(f, &b)
+	printFlag(f, false, &b)
 	return b.String()
 }
 

@@ -57,18 +57,18 @@ func resumeRuns(t *testing.T) map[string][]string {
 	return map[string][]string{
 		"ibp":               glyphs("--eps", "0.001", "--method", "ibp"),
 		"lbp":               glyphs("--eps", "0.01", "--method", "lbp"),
-		"lbp, one gamma":    cubic("--method", "lbp", "--gamma", "3.5", "--derived"),
+		"lbp, one gamma":    cubic("--method", "lbp", "--gamma", "3.5", "--options", "derived"),
 		"lbp, splits":       of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--splits", "40"),
 		"lbp, unions":       cubic("--method", "lbp"),
 		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
-		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--cells", "16"),
-		"auto":              glyphs("--eps", "0.03", "--draws", "20", "--seed", "3"),
+		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--options", "cells=16"),
+		"auto":              glyphs("--eps", "0.03", "--draws", "20", "--options", "seed=3"),
 		"auto, neurons":     plane("tiny-2-3-2-tanh.npz"),
-		"neuronsum":         plane("tiny-2-3-2-tanh.npz", "--method", "neuronsum", "--cells", "4"),
-		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--confidence", "0.9"),
+		"neuronsum":         plane("tiny-2-3-2-tanh.npz", "--method", "neuronsum", "--options", "cells=4"),
+		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--options", "confidence=0.9"),
 		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--draws", "30"),
 		"samples":           plane("samples-2-8-3.npz"),
-		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "8", "--gamma", "2", "--seed", "5"),
+		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "8", "--gamma", "2", "--options", "seed=5"),
 		"sampled, unions":   cubic("--boxes", "drawn", "--draws", "6", "--gamma", "2"),
 	}
 }
@@ -180,7 +180,7 @@ func (h *hooked) Do(op bound.Operation) error {
 // certifyOn is psafe certify on a hooked device.
 func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...string) error {
 	t.Helper()
-	_, job, err := parseCertify(args)
+	_, job, err := parseCertify(args, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func killed(t *testing.T, repeats int) bool {
 	if err := os.WriteFile(points, []byte(strings.Repeat("0.0,1\n0.1,0.9\n-0.9,-0.4\n", repeats)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--cells", "2"}
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--options", "cells=2"}
 	out := filepath.Join(t.TempDir(), "r.jsonl")
 	cmd := exec.Command("psafe", append([]string{"certify", "--out", out}, args...)...)
 	if err := cmd.Start(); err != nil {

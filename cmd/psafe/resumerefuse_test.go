@@ -192,9 +192,9 @@ func TestResumeFinished(t *testing.T) {
 	if notes := certifyTo(t, out, append(absent, "--quiet")...); notes != "" {
 		t.Errorf("--quiet: notes %q", notes)
 	}
-	err := execute(t.Context(), overridden(append([]string{"certify", "--out", out, "--fail-under", "0.99999999"}, absent...)), io.Discard, io.Discard)
+	err := execute(t.Context(), overridden(append([]string{"certify", "--out", out, "--fail-unless", "p_lower>=0.99999999"}, absent...)), io.Discard, io.Discard)
 	if got := status(err, io.Discard); got != exitUnder {
-		t.Errorf("--fail-under of finished records: %v", err)
+		t.Errorf("--fail-unless of finished records: %v", err)
 	}
 	for _, other := range []string{text + text, text[:len(text)-1], text + "{", "", "no record\n", strings.Replace(text, `"eps":"0.01"`, `"eps":"0.02"`, 1)} {
 		writeTest(t, out, other)
@@ -223,14 +223,14 @@ func TestFlagsField(t *testing.T) {
 		want string
 	}{
 		{glyphs, "", "--method auto"},
-		{glyphs, "--seed 3 --require 0.50 --quiet --draws 7 --fail-under 0", "--method auto --samples 7 --require 0.5"},
+		{glyphs, "--options seed=3 --require 0.50 --quiet --draws 7 --fail-unless p_lower>=0", "--method auto --samples 7 --require 0.5"},
 		{glyphs, "--require 0.5 --method clbp --time-limit 1h", "--method clbp --time-limit 1h0m0s"},
-		{glyphs, "--precision float64 --no-upper --derived", "--method auto --no-upper --derived --precision float64"},
+		{glyphs, "--precision float64 --options no-upper,derived", "--method auto --no-upper --derived --precision float64"},
 		{glyphs, "--splits 3 --boxes centred --precision float64", "--method lbp --boxes centred --splits 3"},
 		{glyphs, "--uniform --method ibp --gamma 1.50", "--method ibp --gamma 1.5 --uniform"},
-		{glyphs, "--uniform=false --no-upper=false --method lbp", "--method lbp"},
+		{glyphs, "--uniform=false --options no-upper=false --method lbp", "--method lbp"},
 		{glyphs, "--gamma 1 --draws 9 --boxes drawn", "--method lbp --boxes sampled --samples 9 --gamma 1"},
-		{glyphs, "--method statistical --confidence 0.950 --cells 4", "--method statistical --cells 4 --confidence 0.95"},
+		{glyphs, "--method statistical --options confidence=0.950,cells=4", "--method statistical --cells 4 --confidence 0.95"},
 		{samples, "--label-column a_b", `--method samples --label-column "a b"`},
 	} {
 		args := append([]string{"certify", "--device", "cpu", "--index", "0", "--quiet"}, c.args...)

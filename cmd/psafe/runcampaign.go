@@ -48,8 +48,10 @@ type runFlags struct {
 func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.shard, "shard", "", "`i/n`: shard number i, from 0, of n (default: that of the array or job it is started from, else all tasks)")
 	f.IntVar(&r.shards, "shards", 0, "how many shards there are, where i is the index of an array or Indexed Job")
-	r.device.addWithout(f)
-	f.Float64Var(&r.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	keys := newOptions()
+	r.device.addWithout(f, keys)
+	keys.Float64Var(&r.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	addOptions(f, keys)
 	f.BoolVar(&r.omit, "omit-timing", false, omitTimingUsage)
 	f.DurationVar(&r.total, "total-time-limit", 0, totalTimeUsage)
 	f.StringVar(&r.progress, "progress", progressAuto, progressUsage)
@@ -79,10 +81,10 @@ func (r *runFlags) check(f *pflag.FlagSet) error {
 		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", r.total)
 	}
 	if !(r.recheck >= 0 && r.recheck <= 1) {
-		return fmt.Errorf("--recheck %v is not between 0 and 1", r.recheck)
+		return fmt.Errorf("--options recheck=%v is not between 0 and 1", r.recheck)
 	}
 	if _, err := parseBytes(r.device.memory); err != nil {
-		return fmt.Errorf("--memory: %w", err)
+		return fmt.Errorf("--options memory: %w", err)
 	}
 	return progressMistaken(r.progress)
 }

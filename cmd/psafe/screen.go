@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -76,4 +77,12 @@ func inColours(table []byte) []byte {
 		parts := verdictCell.FindSubmatch(cell)
 		return []byte(" \x1b[" + colours[string(parts[1])] + "m" + string(parts[1]) + "\x1b[0m" + string(parts[2]))
 	})
+}
+
+// howMany is a number of things.
+func howMany(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
 }

@@ -81,7 +81,7 @@ func TestExitStatus(t *testing.T) {
 	}{
 		{certify("--eps", "0.01"), exitDone},
 		{certify("--eps", "0.5"), exitDone},
-		{certify("--eps", "0.5", "--fail-under", "0.1"), exitUnder},
+		{certify("--eps", "0.5", "--fail-unless", "p_lower>=0.1"), exitUnder},
 		{certify("--eps", "-1"), exitUsage},
 		{certify("--eps", "0", "--posterior", filepath.Join(td, "absent.npz")), exitUsage},
 		{certify("--eps", "0", "--device", "no-such-device"), exitDevice},

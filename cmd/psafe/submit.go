@@ -29,7 +29,7 @@ Kubernetes two Jobs. What it prints may be edited. Flags behind -- are of psafe
 run.
 
   psafe submit slurm DIR --shards 16 | sh
-  psafe submit slurm DIR --shards 100 --time 4:00:00 -- --recheck 1 > job.sh
+  psafe submit slurm DIR --shards 100 -- --options recheck=1 > job.sh
   psafe submit kubernetes DIR --shards 16 --image IMAGE \
     --claim campaigns > jobs.yaml`
 

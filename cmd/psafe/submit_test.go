@@ -64,9 +64,9 @@ func TestNamesForPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(at, name+"\u0085")
-		script := printed(t, "submit", "slurm", dir, "--shards", "1", "--gpus", "1", "--psafe", "psafe", "--", "--profile")
+		script := printed(t, "submit", "slurm", dir, "--shards", "1", "--gpus", "1", "--psafe", "psafe", "--", "--options", "profile")
 		for end, want := range map[string]string{
-			"END_OF_SHARDS": "<run>\n<" + dir + ">\n<--device>\n<gpu>\n<--profile>\n",
+			"END_OF_SHARDS": "<run>\n<" + dir + ">\n<--device>\n<gpu>\n<--options>\n<profile>\n",
 			"END_OF_MERGE":  "<merge>\n<" + dir + ">\n<--out>\n<" + dir + "/results.jsonl>\n<--resume>\n",
 		} {
 			_, job, _ := strings.Cut(script, end+"'\n")

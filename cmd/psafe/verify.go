@@ -58,7 +58,9 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&v.cells, "cells", 0, "with --network: how many cells the input boxes may be cut into (default 65536, with --timeout no limit)")
 	f.BoolVar(&v.asReal, "as-real", false, "take float32 and the like in the query for Real: answers are about real arithmetic")
 	f.BoolVar(&v.asRounded, "as-rounded", false, "with --network: take an ONNX network in which numbers had to be rounded (psafe inspect names them) as rounded")
-	v.device.add(f)
+	keys := newOptions()
+	v.device.add(f, keys)
+	addOptions(f, keys)
 	f.BoolVar(&v.strict, "strict", false, "make errors of doubts about the network or posterior, which certify tells as notes")
 	f.BoolVar(&v.quiet, "quiet", false, "nothing on standard error but errors")
 }

@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/record"
 	"psafe/internal/nearest"
 )
 
@@ -58,6 +59,9 @@ func misread(cmd *cobra.Command, err error) error {
 	if twice, ok := errors.AsType[*givenTwice](err); ok {
 		return twice
 	}
+	if wrong, ok := errors.AsType[*optionError](err); ok {
+		return wrong.error
+	}
 	name, f := cmd.Name(), cmd.Flags()
 	lists := fmt.Sprintf("psafe help %s lists the flags", name)
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -66,6 +70,9 @@ func misread(cmd *cobra.Command, err error) error {
 		}
 		if noun := operandNouns[name]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
 			return fmt.Errorf("%s takes %s without a flag%s", name, noun, exampleOf(cmd))
+		}
+		if write := movedTo(cmd, e.GetSpecifiedName()); write != "" {
+			return fmt.Errorf("%s has no flag --%s any more: write %s", name, e.GetSpecifiedName(), write)
 		}
 		if words := foreignFlags[strings.ToLower(e.GetSpecifiedName())]; words != "" && f.Lookup("eps") != nil {
 			return fmt.Errorf("%s has no flag --%s: %s", name, e.GetSpecifiedName(), words)
@@ -108,6 +115,11 @@ var foreignCommands = map[string]string{
 // name begins with, as --epsilon does with eps.
 func dashed(name string, f *pflag.FlagSet) string {
 	guess := nearest.Word(name, flagNames(f))
+	if keys := optionsOf(f); guess == "" && keys != nil {
+		if key := nearest.Word(name, flagNames(keys)); key != "" {
+			return "; did you mean --options " + spelled(keys.Lookup(key), true) + "?"
+		}
+	}
 	if guess == "" {
 		for _, flag := range flagNames(f) {
 			if len(flag) >= max(3, len(guess)+1) && strings.HasPrefix(strings.ToLower(name), flag) {
@@ -119,32 +131,6 @@ func dashed(name string, f *pflag.FlagSet) string {
 		return ""
 	}
 	return "; did you mean --" + guess + "?"
-}
-
-// notOf tells what a value that cannot be read should be.
-func notOf(kind string) string {
-	switch kind {
-	case "float64":
-		return "no number: give a decimal such as 0.5"
-	case "int":
-		return "no whole number: give one such as 10"
-	case "uint64":
-		return "no whole number from 0: give one such as 10"
-	case "bool":
-		return "neither true nor false: leave the value out for true"
-	case "duration":
-		return "no time: give one with its unit, such as 10s, 5m or 1h"
-	case "intSlice":
-		return "no list of whole numbers: give one such as 0,1"
-	}
-	return "no " + kind
-}
-
-// givenTwice reports that a flag which has one value was given two.
-type givenTwice struct{ name string }
-
-func (e *givenTwice) Error() string {
-	return fmt.Sprintf("--%s is given twice: give it once", e.name)
 }
 
 // didYouMean adds a guess to an error about a word.
@@ -176,3 +162,23 @@ var (
 	precisionWords    = []string{"float32", "float64"}
 	crosscheckMethods = []string{"ibp", "lbp", "clbp"}
 )
+
+// movedFlags are answers to flags that are now values of others, which the command has to have.
+var movedFlags = map[string]struct{ flag, write string }{
+	"fail-under":  {"fail-unless", `--fail-unless "p_lower>=NUMBER"`},
+	"sd-relative": {"sd", "--sd relative:NUMBER"},
+	"sd-file":     {"sd", "--sd FILE"},
+}
+
+// movedTo is how a flag of before is written now, empty if it never was.
+func movedTo(cmd *cobra.Command, name string) string {
+	name, _ = record.Today(name, "")
+	f := cmd.Flags()
+	if moved, ok := movedFlags[name]; ok && f.Lookup(moved.flag) != nil {
+		return moved.write
+	}
+	if keys := optionsOf(f); keys != nil && keys.Lookup(name) != nil {
+		return "--options " + spelled(keys.Lookup(name), true)
+	}
+	return ""
+}

@@ -10,10 +10,11 @@ type Activate struct {
 	Activation Activation
 }
 
-// Outputs implements Operation.
-func (a Activate) Outputs() []Output {
-	dims := []Dim{{"neuron of all items", a.N}}
-	return []Output{{"z.lo", a.Z.Lo, dims}, {"z.hi", a.Z.Hi, dims}}
+// Arrays implements Operation.
+func (a Activate) Arrays(l *Arrays) {
+	n := Dim{"neuron of all items", a.N}
+	l.Outs("zLo", "zHi", a.Z, n)
+	l.Ins("lo", "hi", a.Pre, n)
 }
 
 // Activation holds what the device needs of an activation: the kind, and the slope of the negative

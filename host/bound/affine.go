@@ -22,8 +22,12 @@ type Affine struct {
 	In, Out int
 }
 
-// Outputs implements Operation.
-func (a Affine) Outputs() []Output {
-	dims := []Dim{{"item", a.Items}, {"neuron", a.Out}}
-	return []Output{{"pre.lo", a.Pre.Lo, dims}, {"pre.hi", a.Pre.Hi, dims}, {"mag", a.Mag, dims}}
+// Arrays implements Operation.
+func (a Affine) Arrays(l *Arrays) {
+	item, box, input, neuron := Dim{"item", a.Items}, Dim{"box", a.Boxes()}, Dim{"input", a.In}, Dim{"neuron", a.Out}
+	l.Outs("preLo", "preHi", a.Pre, item, neuron)
+	l.Out("mag", a.Mag, item, neuron)
+	l.Ins("wLo", "wHi", a.W, box, input, neuron)
+	l.Ins("bLo", "bHi", a.B, box, neuron)
+	l.Ins("zLo", "zHi", a.Z, Dim{"input box", a.Inputs}, input)
 }

@@ -19,8 +19,14 @@ type BackSubstitute struct {
 	In, Out int
 }
 
-// Outputs implements Operation.
-func (a BackSubstitute) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"input", a.In}, {"row", a.R}}
-	return []Output{{"s.lo", a.S.Lo, dims}, {"s.hi", a.S.Hi, dims}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a BackSubstitute) Arrays(l *Arrays) {
+	item, box, input, neuron, row := Dim{"item", a.P}, Dim{"box", boxesOf(a.P, a.PerBox)}, Dim{"input", a.In}, Dim{"neuron", a.Out}, Dim{"row", a.R}
+	l.Out("sLo", a.S.Lo, item, input, row)
+	l.OutIf(a.S.Hi != nil, "sHi", a.S.Hi, item, input, row)
+	l.Out("c", a.C, item, row)
+	l.In("a", a.A, item, neuron, row)
+	l.In("cIn", a.CIn, item, row)
+	l.Ins("wLo", "wHi", a.W, box, input, neuron)
+	l.Ins("bLo", "bHi", a.B, box, neuron)
 }

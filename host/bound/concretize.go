@@ -16,7 +16,12 @@ type Concretize struct {
 	Round    RowsRounding
 }
 
-// Outputs implements Operation.
-func (a Concretize) Outputs() []Output {
-	return []Output{{"bound", a.Bound, []Dim{{"item", a.P}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a Concretize) Arrays(l *Arrays) {
+	item, input, row := Dim{"item", a.P}, Dim{"input", a.In}, Dim{"row", a.R}
+	l.Out("bound", a.Bound, item, row)
+	l.In("sLo", a.S.Lo, item, input, row)
+	l.InIf(!a.NonNeg, "sHi", a.S.Hi, item, input, row)
+	l.In("c", a.C, item, row)
+	l.Ins("xLo", "xHi", a.X, Dim{"input box", a.Inputs}, input)
 }

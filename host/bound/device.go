@@ -69,22 +69,8 @@ type Device interface {
 // Operation is an operation of a Device: what it is given, as a struct with the operation's
 // name, in the file of that name, which says what it promises.
 type Operation interface {
-	// Outputs lists the arrays that the operation writes, some of which may be nil.
-	Outputs() []Output
-}
-
-// Output is an array that an operation writes.
-type Output struct {
-	// Name is short: "pre.lo".
-	Name  string
-	Array Array
-	Dims  []Dim
-}
-
-// Dim is one index of an array: what it counts and how far.
-type Dim struct {
-	Name string
-	N    int
+	// Arrays lists the arrays that the operation reads and writes, with their sizes.
+	Arrays(*Arrays)
 }
 
 // NameOf is the name of an operation as its files and kernels have it: "affine".
@@ -124,4 +110,7 @@ func Operations() []string {
 type Batch struct{ Items, PerBox, Inputs int }
 
 // Boxes is the number of weight boxes of a batch.
-func (b Batch) Boxes() int { return (b.Items + b.PerBox - 1) / b.PerBox }
+func (b Batch) Boxes() int { return boxesOf(b.Items, b.PerBox) }
+
+// boxesOf is how many weight boxes items have of which perBox share one.
+func boxesOf(items, perBox int) int { return (items + perBox - 1) / perBox }

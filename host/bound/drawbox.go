@@ -17,10 +17,13 @@ type DrawBox struct {
 	Stream      uint32
 }
 
-// Outputs implements Operation.
-func (a DrawBox) Outputs() []Output {
-	dims := []Dim{{"box", a.Boxes}, {"weight", a.N}}
-	return []Output{{"lo", a.Box.Lo, dims}, {"hi", a.Box.Hi, dims}}
+// Arrays implements Operation.
+func (a DrawBox) Arrays(l *Arrays) {
+	box, weight := Dim{"box", a.Boxes}, Dim{"weight", a.N}
+	l.Outs("lo", "hi", a.Box, box, weight)
+	l.Ins("cLo", "cHi", a.Centre, weight)
+	l.In("unit", a.Unit, weight)
+	l.In("gamma", a.Gamma, box)
 }
 
 // BoxEnds is the definition of the end-points of one weight's interval:

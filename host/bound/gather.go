@@ -17,10 +17,10 @@ type Gather struct {
 	P, N, T, At, Total, R int
 }
 
-// Outputs implements Operation. An Out of which places are still missing is none.
-func (a Gather) Outputs() []Output {
-	if a.At+a.T < a.Total {
-		return nil
-	}
-	return []Output{{"out", a.Out, []Dim{{"item", a.P}, {"place", a.Total}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a Gather) Arrays(l *Arrays) {
+	item, row := Dim{"item", a.P}, Dim{"row", a.R}
+	l.Out("out", a.Out, item, Dim{"place", a.Total}, row)
+	l.In("in", a.In, item, Dim{"number", a.N}, row)
+	l.In("index", a.Index, Dim{"place", a.T})
 }

@@ -23,9 +23,15 @@ type GatherSum struct {
 	R            int
 }
 
-// Outputs implements Operation.
-func (a GatherSum) Outputs() []Output {
-	return []Output{{"out", a.Out, []Dim{{"item", a.P}, {"place", a.J}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a GatherSum) Arrays(l *Arrays) {
+	item, number, entry, row := Dim{"item", a.P}, Dim{"number", a.N}, Dim{"entry", a.E}, Dim{"row", a.R}
+	l.Out("out", a.Out, item, Dim{"place", a.J}, row)
+	l.In("in", a.In, item, number, row)
+	l.In("start", a.Start, Dim{"place", a.J + 1})
+	l.In("entry", a.Entry, entry)
+	l.InIf(a.Select != nil, "slot", a.Slot, entry)
+	l.InIf(a.Select != nil, "selected", a.Select, item, number)
 }
 
 // SumRoundings is the largest number of roundings that a term meets in a GatherSum whose

@@ -13,8 +13,9 @@ type Intersect struct {
 	P, N  int
 }
 
-// Outputs implements Operation.
-func (a Intersect) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"neuron", a.N}}
-	return []Output{{"pre.lo", a.Pre.Lo, dims}, {"pre.hi", a.Pre.Hi, dims}}
+// Arrays implements Operation.
+func (a Intersect) Arrays(l *Arrays) {
+	item, neuron := Dim{"item", a.P}, Dim{"neuron", a.N}
+	l.Outs("lo", "hi", a.Pre, item, neuron)
+	l.In("bound", a.Bound, item, Dim{"end", 2}, neuron)
 }

@@ -20,8 +20,15 @@ type MergeRows struct {
 	In, Out, Rows int
 }
 
-// Outputs implements Operation.
-func (a MergeRows) Outputs() []Output {
-	w, b := []Dim{{"item", a.Items}, {"input", a.In}, {"row", a.Rows}}, []Dim{{"item", a.Items}, {"row", a.Rows}}
-	return []Output{{"w.lo", a.W.Lo, w}, {"w.hi", a.W.Hi, w}, {"b.lo", a.B.Lo, b}, {"b.hi", a.B.Hi, b}}
+// Arrays implements Operation.
+func (a MergeRows) Arrays(l *Arrays) {
+	item, input, row := Dim{"item", a.Items}, Dim{"input", a.In}, Dim{"row", a.Rows}
+	box, inputs, output := Dim{"box", a.Boxes()}, Dim{"input box", a.Inputs}, Dim{"output", a.Out}
+	l.Outs("wLo", "wHi", a.W, item, input, row)
+	l.Outs("bLo", "bHi", a.B, item, row)
+	l.Ins("weightLo", "weightHi", a.Weight, box, input, output)
+	l.Ins("biasLo", "biasHi", a.Bias, box, output)
+	l.Ins("cLo", "cHi", a.C, inputs, row, output)
+	l.Ins("dLo", "dHi", a.D, inputs, row)
+	l.In("round", a.Round, inputs, row)
 }

@@ -24,10 +24,17 @@ type NoiseRows struct {
 	Round          NoiseRounding
 }
 
-// Outputs implements Operation.
-func (a NoiseRows) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"row", a.R}}
-	return []Output{{"mean", a.Mean, dims}, {"var", a.Var, dims}}
+// Arrays implements Operation.
+func (a NoiseRows) Arrays(l *Arrays) {
+	item, input, row, column := Dim{"item", a.P}, Dim{"input", a.In}, Dim{"row", a.R}, Dim{"row before", a.Cols}
+	l.Out("mean", a.Mean, item, row)
+	l.Out("var", a.Var, item, row)
+	l.InIf(a.MeanIn != nil, "meanIn", a.MeanIn, item, column)
+	l.InIf(a.MeanIn != nil, "varIn", a.VarIn, item, column)
+	l.In("s", a.S, item, input, row)
+	l.In("c", a.C, item, row)
+	l.In("radius", a.Radius, Dim{"input box", a.Inputs}, input)
+	l.In("maxSq", a.MaxSq, Dim{"input box", a.Inputs}, input)
 }
 
 // NoiseRounding holds the constants of NoiseRows.

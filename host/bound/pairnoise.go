@@ -27,7 +27,14 @@ type PairNoise struct {
 	Round       Rounding
 }
 
-// Outputs implements Operation.
-func (a PairNoise) Outputs() []Output {
-	return []Output{{"sum", a.Sum, []Dim{{"item", a.P}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a PairNoise) Arrays(l *Arrays) {
+	item, row, tap := Dim{"item", a.P}, Dim{"row", a.R}, Dim{"tap", a.K}
+	l.Out("sum", a.Sum, item, row)
+	l.InIf(a.SumIn != nil, "sumIn", a.SumIn, item, row)
+	l.In("v", a.V, Dim{"box", boxesOf(a.P, a.PerBox)}, tap, Dim{"channel", a.Channels})
+	l.Ins("zLo", "zHi", a.Z, Dim{"input box", a.Inputs}, Dim{"input", a.In})
+	l.In("taps", a.Taps, Dim{"position", a.Positions}, tap)
+	l.In("unit", a.Unit, row)
+	l.In("other", a.Other, item, row)
 }

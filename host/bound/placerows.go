@@ -30,8 +30,20 @@ type PlaceRows struct {
 	K, Channels int
 }
 
-// Outputs implements Operation.
-func (a PlaceRows) Outputs() []Output {
-	dims, c := []Dim{{"item", a.P}, {"input", a.In}, {"row", a.R}}, []Dim{{"item", a.P}, {"row", a.R}}
-	return []Output{{"s.lo", a.S.Lo, dims}, {"s.hi", a.S.Hi, dims}, {"c.lo", a.C.Lo, c}, {"c.hi", a.C.Hi, c}}
+// Arrays implements Operation.
+func (a PlaceRows) Arrays(l *Arrays) {
+	item, input, row := Dim{"item", a.P}, Dim{"input", a.In}, Dim{"row", a.R}
+	box, tap, channel := Dim{"box", boxesOf(a.P, a.PerBox)}, Dim{"tap", a.K}, Dim{"channel", a.Channels}
+	l.Out("sLo", a.S.Lo, item, input, row)
+	l.OutIf(a.S.Hi != nil, "sHi", a.S.Hi, item, input, row)
+	l.Out("cLo", a.C.Lo, item, row)
+	l.OutIf(a.C.Hi != nil, "cHi", a.C.Hi, item, row)
+	l.Ins("wLo", "wHi", a.W, box, tap, channel)
+	l.Ins("bLo", "bHi", a.B, box, channel)
+	l.In("tap", a.Taps, Dim{"position", a.Positions}, tap)
+	l.In("unit", a.Unit, row)
+	l.InIf(a.Other != nil, "other", a.Other, item, row)
+	if a.Squares && (a.S.Hi != nil || a.C.Hi != nil) {
+		panic("bound: PlaceRows: Squares have no S.Hi and no C.Hi")
+	}
 }

@@ -39,13 +39,23 @@ type PoolLines struct {
 	Charge   Charge
 }
 
-// Outputs implements Operation.
-func (a PoolLines) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"unit", a.U}}
-	return []Output{
-		{"lower.a", a.Lower.A, dims}, {"lower.b", a.Lower.B, dims}, {"upper.a", a.Upper.A, dims}, {"upper.b", a.Upper.B, dims},
-		{"err", a.Err, dims}, {"v.lo", a.V.Lo, dims}, {"v.hi", a.V.Hi, dims}, {"above.lo", a.Above.Lo, dims}, {"above.hi", a.Above.Hi, dims},
-		{"star.lo", a.Star.Lo, dims}, {"star.hi", a.Star.Hi, dims},
-		{"mag", a.MagOut, dims}, {"radius", a.RadiusOut, dims},
-	}
+// Arrays implements Operation.
+func (a PoolLines) Arrays(l *Arrays) {
+	item, unit, neuron, slot := Dim{"item", a.P}, Dim{"unit", a.U}, Dim{"neuron", a.N}, Dim{"slot", a.Window}
+	l.Out("aLo", a.Lower.A, item, unit)
+	l.Out("bLo", a.Lower.B, item, unit)
+	l.Out("aHi", a.Upper.A, item, unit)
+	l.Out("bHi", a.Upper.B, item, unit)
+	l.Out("err", a.Err, item, unit)
+	l.Outs("vLo", "vHi", a.V, item, unit)
+	l.Outs("aboveLo", "aboveHi", a.Above, item, unit)
+	l.Outs("starLo", "starHi", a.Star, item, unit)
+	l.Out("magOut", a.MagOut, item, unit)
+	l.OutIf(a.Radius != nil, "radiusOut", a.RadiusOut, item, unit)
+	l.Ins("lo", "hi", a.Pre, item, neuron)
+	l.In("mag", a.Mag, item, neuron)
+	l.InIf(a.Radius != nil, "radius", a.Radius, item, neuron)
+	l.In("members", a.Members, unit, slot)
+	l.In("slot", a.Slot, item, unit)
+	l.InIf(a.Lead != nil, "lead", a.Lead, item, unit, slot)
 }

@@ -15,8 +15,11 @@ type PoolStar struct {
 	Window     int
 }
 
-// Outputs implements Operation.
-func (a PoolStar) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"unit", a.U}}
-	return []Output{{"slot", a.Slot, dims}, {"unit", a.Unit, dims}}
+// Arrays implements Operation.
+func (a PoolStar) Arrays(l *Arrays) {
+	item, unit := Dim{"item", a.P}, Dim{"unit", a.U}
+	l.Out("slot", a.Slot, item, unit)
+	l.Out("unit", a.Unit, item, unit)
+	l.Ins("lo", "hi", a.Pre, item, Dim{"neuron", a.N})
+	l.In("members", a.Members, unit, Dim{"slot", a.Window})
 }

@@ -59,10 +59,7 @@ func (r *recorder) Do(op Operation) error {
 	if err := r.Device.Do(op); err != nil {
 		return err
 	}
-	for _, out := range op.Outputs() {
-		if out.Array == nil {
-			continue
-		}
+	for _, out := range Outputs(op) {
 		v, err := ReadAll(r, out.Array)
 		if err != nil {
 			return err

@@ -25,12 +25,18 @@ type Relax struct {
 	Charge Charge
 }
 
-// Outputs implements Operation.
-func (a Relax) Outputs() []Output {
-	dims := []Dim{{"neuron of all items", a.N}}
-	return []Output{
-		{"lo.a", a.Lo.A, dims}, {"lo.b", a.Lo.B, dims}, {"hi.a", a.Hi.A, dims}, {"hi.b", a.Hi.B, dims}, {"err", a.Err, dims},
-	}
+// Arrays implements Operation.
+func (a Relax) Arrays(l *Arrays) {
+	n := Dim{"neuron of all items", a.N}
+	l.Out("aLo", a.Lo.A, n)
+	l.Out("bLo", a.Lo.B, n)
+	l.Out("aHi", a.Hi.A, n)
+	l.Out("bHi", a.Hi.B, n)
+	l.Out("err", a.Err, n)
+	l.Ins("lo", "hi", a.Pre, n)
+	l.InIf(a.Upper.Lo != nil, "upLo", a.Upper.Lo, n)
+	l.InIf(a.Upper.Lo != nil, "upHi", a.Upper.Hi, n)
+	l.In("mag", a.Mag, n)
 }
 
 // Line is the line A t + B for each of a list of neurons.

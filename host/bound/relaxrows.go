@@ -33,11 +33,23 @@ type RelaxRows struct {
 	Round    RowsRounding
 }
 
-// Outputs implements Operation.
-func (a RelaxRows) Outputs() []Output {
-	return []Output{
-		{"a", a.A, []Dim{{"item", a.P}, {"neuron", a.N}, {"row", a.Rows()}}}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.Rows()}}},
-	}
+// Arrays implements Operation.
+func (a RelaxRows) Arrays(l *Arrays) {
+	item, box, neuron := Dim{"item", a.P}, Dim{"box", boxesOf(a.P, a.PerBox)}, Dim{"neuron", a.N}
+	row, column := Dim{"row", a.Rows()}, Dim{"row of S", a.Cols}
+	l.Out("outA", a.A, item, neuron, row)
+	l.Out("outC", a.C, item, row)
+	l.In("sLo", a.S.Lo, box, neuron, column)
+	l.InIf(!a.NonNeg || a.Mirrored, "sHi", a.S.Hi, box, neuron, column)
+	l.In("cLo", a.CIn.Lo, box, column)
+	l.InIf(a.Mirrored, "cHi", a.CIn.Hi, box, column)
+	l.Ins("zLo", "zHi", a.Z, item, neuron)
+	l.In("aLo", a.Lo.A, item, neuron)
+	l.In("bLo", a.Lo.B, item, neuron)
+	l.In("aHi", a.Hi.A, item, neuron)
+	l.In("bHi", a.Hi.B, item, neuron)
+	l.In("err", a.Err, item, neuron)
+	l.In("mag", a.Mag, item, neuron)
 }
 
 // Sure reports whether it is known which end of S is a coefficient, whatever the signs of z: that no

@@ -29,8 +29,16 @@ type ShareBox struct {
 	Round        SharedRounding
 }
 
-// Outputs implements Operation.
-func (a ShareBox) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"tap", a.K}, {"channel", a.Channels}, {"row", a.R}}
-	return []Output{{"w", a.W, dims}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a ShareBox) Arrays(l *Arrays) {
+	item, row, tap, channel := Dim{"item", a.P}, Dim{"row", a.R}, Dim{"tap", a.K}, Dim{"channel", a.Channels}
+	box := Dim{"box", boxesOf(a.P, a.PerBox)}
+	l.Out("w", a.W, item, tap, channel, row)
+	l.Out("c", a.C, item, row)
+	l.In("cIn", a.CIn, item, row)
+	l.Ins("gLo", "gHi", a.G, item, tap, channel, row)
+	l.In("a", a.A, item, Dim{"position", a.Positions}, channel, row)
+	l.Ins("weightLo", "weightHi", a.Weight, box, tap, channel)
+	l.Ins("biasLo", "biasHi", a.Bias, box, channel)
+	l.In("maxSq", a.MaxSq, Dim{"input box", a.Inputs}, Dim{"input", a.In})
 }

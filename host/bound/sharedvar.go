@@ -26,7 +26,14 @@ type SharedVar struct {
 	Round       SharedRounding
 }
 
-// Outputs implements Operation.
-func (a SharedVar) Outputs() []Output {
-	return []Output{{"var", a.Var, []Dim{{"item", a.P}, {"row", a.R}}}}
+// Arrays implements Operation.
+func (a SharedVar) Arrays(l *Arrays) {
+	item, row, tap, channel := Dim{"item", a.P}, Dim{"row", a.R}, Dim{"tap", a.K}, Dim{"channel", a.Channels}
+	l.Out("var", a.Var, item, row)
+	l.InIf(a.VarIn != nil, "varIn", a.VarIn, item, Dim{"row before", a.Cols})
+	l.Ins("gLo", "gHi", a.G, item, tap, channel, row)
+	l.In("a", a.A, item, Dim{"position", a.Positions}, channel, row)
+	l.In("v", a.V, tap, channel)
+	l.In("vb", a.VB, channel)
+	l.In("maxSq", a.MaxSq, Dim{"input box", a.Inputs}, Dim{"input", a.In})
 }

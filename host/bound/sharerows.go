@@ -16,8 +16,11 @@ type ShareRows struct {
 	K, Channels int
 }
 
-// Outputs implements Operation.
-func (a ShareRows) Outputs() []Output {
-	dims := []Dim{{"item", a.P}, {"position", a.Positions}, {"tap", a.K}, {"row", a.R}}
-	return []Output{{"s", a.S, dims}}
+// Arrays implements Operation.
+func (a ShareRows) Arrays(l *Arrays) {
+	item, position, row := Dim{"item", a.P}, Dim{"position", a.Positions}, Dim{"row", a.R}
+	tap, channel := Dim{"tap", a.K}, Dim{"channel", a.Channels}
+	l.Out("s", a.S, item, position, tap, row)
+	l.In("a", a.A, item, position, channel, row)
+	l.In("w", a.W, item, tap, channel, row)
 }

@@ -2,6 +2,8 @@
 
 package bound
 
+//go:generate go test . -run LanesGenerated -update
+
 import (
 	"psafe/internal/vector"
 )

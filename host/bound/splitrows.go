@@ -31,9 +31,18 @@ type SplitRows struct {
 	Round  RowsRounding
 }
 
-// Outputs implements Operation.
-func (a SplitRows) Outputs() []Output {
-	return []Output{
-		{"a", a.A, []Dim{{"item", a.P}, {"neuron", a.N}, {"row", a.R}}}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.R}}},
-	}
+// Arrays implements Operation.
+func (a SplitRows) Arrays(l *Arrays) {
+	item, neuron, row := Dim{"item", a.P}, Dim{"neuron", a.N}, Dim{"row", a.R}
+	l.Out("outA", a.A, item, neuron, row)
+	l.Out("outC", a.C, item, row)
+	l.In("s", a.S, item, neuron, row)
+	l.In("cIn", a.CIn, item, row)
+	l.In("slope", a.Slope, item, neuron, row)
+	l.In("phase", a.Phase, item, neuron, row)
+	l.In("beta", a.Beta, item, neuron, row)
+	l.Ins("zLo", "zHi", a.Z, item, neuron)
+	l.In("aHi", a.Hi.A, item, neuron)
+	l.In("bHi", a.Hi.B, item, neuron)
+	l.In("mag", a.Mag, item, neuron)
 }

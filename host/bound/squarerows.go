@@ -8,7 +8,9 @@ type SquareRows struct {
 	N         int
 }
 
-// Outputs implements Operation.
-func (a SquareRows) Outputs() []Output {
-	return []Output{{"square", a.Square, []Dim{{"coefficient of all items", a.N}}}}
+// Arrays implements Operation.
+func (a SquareRows) Arrays(l *Arrays) {
+	n := Dim{"coefficient of all items", a.N}
+	l.Out("square", a.Square, n)
+	l.In("a", a.A, n)
 }

@@ -14,8 +14,13 @@ type Vary struct {
 	N                       int
 }
 
-// Outputs implements Operation.
-func (a Vary) Outputs() []Output {
-	dims := []Dim{{"neuron of all items", a.N}}
-	return []Output{{"radius", a.Radius, dims}, {"radiusSq", a.RadiusSq, dims}, {"maxSq", a.MaxSq, dims}}
+// Arrays implements Operation.
+func (a Vary) Arrays(l *Arrays) {
+	n := Dim{"neuron of all items", a.N}
+	l.Out("radius", a.Radius, n)
+	l.Out("radiusSq", a.RadiusSq, n)
+	l.Out("maxSq", a.MaxSq, n)
+	l.Ins("zLo", "zHi", a.Z, n)
+	l.In("mean", a.Mean, n)
+	l.In("var", a.Var, n)
 }

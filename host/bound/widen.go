@@ -13,8 +13,12 @@ type Widen struct {
 	N                 int
 }
 
-// Outputs implements Operation.
-func (a Widen) Outputs() []Output {
-	dims := []Dim{{"neuron of all items", a.N}}
-	return []Output{{"lower", a.Lower, dims}, {"upper", a.Upper, dims}, {"mag", a.Mag, dims}}
+// Arrays implements Operation.
+func (a Widen) Arrays(l *Arrays) {
+	n := Dim{"neuron of all items", a.N}
+	l.Out("lo", a.Lower, n)
+	l.OutIf(a.Upper != nil, "hi", a.Upper, n)
+	l.OutIf(a.Mag != nil, "mag", a.Mag, n)
+	l.In("mean", a.Mean, n)
+	l.In("var", a.Var, n)
 }

@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/cases"
 	"psafe/host/check/moments"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
@@ -53,12 +56,12 @@ func TestCheckBoxMoments(t *testing.T) {
 // refuseBoxes forges a record.
 func refuseBoxes(t *testing.T, c *Checker, line []byte) {
 	t.Helper()
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := func(change func(r *chernoffRow)) func(p *chernoffProof) {
-		return func(p *chernoffProof) {
+	all := func(change func(r *record.ChernoffRow)) func(p *record.ChernoffProof) {
+		return func(p *record.ChernoffProof) {
 			for i := range p.Rows {
 				if p.Rows[i].Rate > 0 {
 					change(&p.Rows[i])
@@ -72,19 +75,19 @@ func refuseBoxes(t *testing.T, c *Checker, line []byte) {
 	}{
 		"a better bound":    {"p_lower", claiming(t, line, 1-(1-r.PLower.Lo)*0.95)},
 		"eps is larger":     {"p_lower", resealed(bytes.Replace(line, []byte(`"eps":"0.01"`), []byte(`"eps":"0.02"`), 1))},
-		"no shares":         {"shares", withMoments(t, line, all(func(r *chernoffRow) { r.Shares = nil }))},
-		"a share less":      {"shares", withMoments(t, line, all(func(r *chernoffRow) { r.Shares = r.Shares[1:] }))},
-		"a share above all": {"share of", withMoments(t, line, all(func(r *chernoffRow) { r.Shares[3] = 129 }))},
-		"shares reversed": {"p_lower", withMoments(t, line, all(func(r *chernoffRow) {
+		"no shares":         {"shares", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Shares = nil }))},
+		"a share less":      {"shares", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Shares = r.Shares[1:] }))},
+		"a share above all": {"share of", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Shares[3] = 129 }))},
+		"shares reversed": {"p_lower", withMoments(t, line, all(func(r *record.ChernoffRow) {
 			for i := range r.Shares {
 				r.Shares[i] = 128 - r.Shares[i]
 			}
 		}))},
-		"no budget":             {"budget", withMoments(t, line, all(func(r *chernoffRow) { r.Budget = 0 }))},
-		"a budget is no larger": {"p_lower", withMoments(t, line, all(func(r *chernoffRow) { r.Budget *= 0x1p-150 }))},
-		"a budget is larger":    {"p_lower", withMoments(t, line, all(func(r *chernoffRow) { r.Budget += (1 - r.Budget) / 2 }))},
-		"a budget above 1":      {"budget", withMoments(t, line, all(func(r *chernoffRow) { r.Budget = 2 }))},
-		"one row of points": {"shares", withMoments(t, line, func(p *chernoffProof) {
+		"no budget":             {"budget", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Budget = 0 }))},
+		"a budget is no larger": {"p_lower", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Budget *= 0x1p-150 }))},
+		"a budget is larger":    {"p_lower", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Budget += (1 - r.Budget) / 2 }))},
+		"a budget above 1":      {"budget", withMoments(t, line, all(func(r *record.ChernoffRow) { r.Budget = 2 }))},
+		"one row of points": {"shares", withMoments(t, line, func(p *record.ChernoffProof) {
 			for i := range p.Rows {
 				if p.Rows[i].Rate > 0 {
 					p.Rows[i].Shares, p.Rows[i].Budget = nil, 0
@@ -107,22 +110,22 @@ func refuseBoxes(t *testing.T, c *Checker, line []byte) {
 func TestBoxMomentsOfRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 8))
 	claims, cut := 0, 0
-	cases := testscale.Cases(t, 200)
-	for i := range cases {
+	all := testscale.Cases(t, 200)
+	for i := range all {
 		sizes := [][]int{{2, 6, 6, 2}, {2, 9, 3}, {1, 3, 2, 2}}[i%3]
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.3, 1}[i/3%3], sizes...)
 		if k := i % 5; k < len(post.Layers) {
 			clear(post.Layers[k].Weight.SdLo)
 			clear(post.Layers[k].Weight.SdHi)
 		}
-		task := randomTask(rng, post, 0)
+		task := checktest.RandomTask(rng, post, 0)
 		for b := range task.T {
 			for j := range task.T[b].Lo {
 				mid, radius := task.T[b].Lo[j], math.Exp(3*rng.Float64()-7)
 				task.T[b].Lo[j], task.T[b].Hi[j] = mid-radius, mid+radius
 			}
 		}
-		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff, NoUpper: true}, []property.Task{task})[0]
+		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff, NoUpper: true}, []property.Task{task})[0]
 		if r.Lower() == 0 {
 			continue
 		}
@@ -132,7 +135,7 @@ func TestBoxMomentsOfRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		total := 0.0
-		cells, err := cellsOf(task.T, r.Proof.Cells)
+		cells, err := cases.CellsOf(task.T, r.Proof.Cells)
 		if err != nil || len(cells) != len(r.Proof.Chernoff) {
 			t.Fatal(len(cells), err)
 		}
@@ -150,7 +153,7 @@ func TestBoxMomentsOfRandom(t *testing.T) {
 			t.Errorf("case %d, %v: fails %v, certify says %v", i, sizes, total, claimed)
 		}
 	}
-	if t.Logf("%d claims, %d on cells", claims, cut); cases >= 20 && claims < cases/10 {
-		t.Errorf("%d claims in %d cases", claims, cases)
+	if t.Logf("%d claims, %d on cells", claims, cut); all >= 20 && claims < all/10 {
+		t.Errorf("%d claims in %d cases", claims, all)
 	}
 }

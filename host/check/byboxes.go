@@ -8,108 +8,100 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-)
-
-// tries is the number of times that lines are chosen before a box is given up.
-const tries = 32
-
-// Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
-// unions, of which the best one proves.
-const (
-	oneBox     = "one box"
-	disjoint   = "disjoint"
-	largestBox = "largest box"
-	noMass     = "none"
+	"psafe/host/check/law"
+	"psafe/host/check/mass"
+	"psafe/host/check/record"
+	"psafe/host/check/relax"
 )
 
 // byBoxes proves a lower bound by weight boxes that verify, and what they hold.
-func byBoxes(ctx context.Context, q *question) (chance, error) {
+func byBoxes(ctx context.Context, q *question) (law.Chance, error) {
 	if err := q.post.RequireIndependent(); err != nil {
-		return chance{}, fmt.Errorf("posterior: %w", err)
+		return law.Chance{}, fmt.Errorf("posterior: %w", err)
 	}
-	f, known := formats[q.Precision]
+	f, known := relax.Formats[q.Precision]
 	if !known {
-		return chance{}, fmt.Errorf("precision: %.40q is neither float32 nor float64", q.Precision)
+		return law.Chance{}, fmt.Errorf("precision: %.40q is neither float32 nor float64", q.Precision)
 	}
-	gamma, err := q.Gamma.of(len(q.post.Layers))
+	gamma, err := q.Gamma.Of(len(q.post.Layers))
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	if q, err = q.withMixtures(); err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	if q.Boxes == "sampled" {
 		return q.bySamples(ctx, &f, gamma)
 	}
-	root, err := boxOf(q.post, &f, gamma, nil)
+	root, err := relax.BoxOf(q.post, &f, gamma, nil)
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
-	if q.Rule == disjoint {
+	if q.Rule == record.Disjoint {
 		return q.byPieces(ctx, root)
 	}
 	least := 0.0
 	if q.Margin != nil { // a property without rows has none
 		least = q.Margin.Hi
 	}
-	v, err := q.verify(ctx, root, least, tries)
+	v, err := q.verify(ctx, root, least, relax.Tries)
 	switch {
 	case err != nil:
-		return chance{}, err
+		return law.Chance{}, err
 	case !(v.margin >= least):
-		return chance{}, fmt.Errorf("margin: it is %v, proved is %v", q.Margin, v.margin)
+		return law.Chance{}, fmt.Errorf("margin: it is %v, proved is %v", q.Margin, v.margin)
 	}
-	return boxMass(q.post, freed(q.post, q.task, root, v.dead)), nil
+	return mass.OfBox(q.post, mass.Freed(q.post, q.task, root, v.dead)), nil
 }
 
 // bySamples proves the union of the boxes that the proof lists.
-func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (chance, error) {
-	var boxes []*weightBox
+func (q *question) bySamples(ctx context.Context, f *relax.Numbers, gamma []float64) (law.Chance, error) {
+	var boxes []*relax.WeightBox
 	drawn := map[int]bool{}
 	for _, n := range q.Proof.Boxes {
 		if n < 0 || n >= q.Samples || drawn[n] {
-			return chance{}, fmt.Errorf("proof: box %d is not among %d, or there twice", n, q.Samples)
+			return law.Chance{}, fmt.Errorf("proof: box %d is not among %d, or there twice", n, q.Samples)
 		}
 		drawn[n] = true
-		b, err := boxOf(q.post, f, gamma, func(a, w int) float32 { return arith.Normal(q.Seed, uint64(n), uint32(a), uint32(w)) })
+		b, err := relax.BoxOf(q.post, f, gamma, func(a, w int) float32 { return arith.Normal(q.Seed, uint64(n), uint32(a), uint32(w)) })
 		if err != nil {
-			return chance{}, err
+			return law.Chance{}, err
 		}
-		v, err := q.verify(ctx, b, 0, tries)
+		v, err := q.verify(ctx, b, 0, relax.Tries)
 		if err != nil {
-			return chance{}, err
+			return law.Chance{}, err
 		}
 		if !(v.margin >= 0) {
-			return chance{}, fmt.Errorf("proof: box %d is not proved safe, its margin is %v", n, v.margin)
+			return law.Chance{}, fmt.Errorf("proof: box %d is not proved safe, its margin is %v", n, v.margin)
 		}
 		boxes = append(boxes, b)
 	}
 	// Certify leaves boxes that add nothing out of the proof: how many more are safe is not
 	// checked.
 	if n := len(boxes); n == 0 || *q.SafeBoxes < n {
-		return chance{}, fmt.Errorf("safe_boxes: %d, the proof has %d", *q.SafeBoxes, n)
+		return law.Chance{}, fmt.Errorf("safe_boxes: %d, the proof has %d", *q.SafeBoxes, n)
 	}
-	return unionChance(ctx, q.post, boxes, q.Rule, q.claimed), nil
+	return mass.OfUnion(ctx, q.post, boxes, q.Rule == record.LargestBox, q.claimed), nil
 }
 
 // byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
 // where what does is not enough, other lines are tried for the rest.
-func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error) {
-	pieces, err := root.pieces(q.post, q.Proof.Cuts)
+func (q *question) byPieces(ctx context.Context, root *relax.WeightBox) (law.Chance, error) {
+	pieces, err := root.Pieces(q.post, q.Proof.Cuts)
 	if err != nil {
-		return chance{}, fmt.Errorf("proof: %w", err)
+		return law.Chance{}, fmt.Errorf("proof: %w", err)
 	}
-	var masses []chance
-	counted := func() chance { return together(likeliest(masses, *q.SafeBoxes)) }
-	for try := range uint64(tries) {
-		var rest []*weightBox
+	var masses []law.Chance
+	counted := func() law.Chance { return law.Together(likeliest(masses, *q.SafeBoxes)) }
+	for try := range uint64(relax.Tries) {
+		var rest []*relax.WeightBox
 		for _, p := range pieces {
 			v, err := q.verifyBy(ctx, p, 0, try, try+1)
 			if err != nil {
-				return chance{}, err
+				return law.Chance{}, err
 			}
 			if v.margin >= 0 {
-				masses = append(masses, boxMass(q.post, p))
+				masses = append(masses, mass.OfBox(q.post, p))
 			} else {
 				rest = append(rest, p)
 			}
@@ -120,23 +112,23 @@ func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error
 		}
 	}
 	if len(masses) < *q.SafeBoxes {
-		return chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
+		return law.Chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
 	}
 	return counted(), nil
 }
 
 // likeliest are the n largest of chances: a bound that needs more boxes than its record counts
 // contradicts it.
-func likeliest(chances []chance, n int) []chance {
+func likeliest(chances []law.Chance, n int) []law.Chance {
 	if len(chances) <= n {
 		return chances
 	}
 	order, values := make([]int, len(chances)), make([]*big.Float, len(chances))
 	for i, c := range chances {
-		order[i], values[i] = i, c.value()
+		order[i], values[i] = i, c.Value()
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return values[j].Cmp(values[i]) })
-	var list []chance
+	var list []law.Chance
 	for _, i := range order[:n] {
 		list = append(list, chances[i])
 	}
@@ -153,29 +145,29 @@ type verified struct {
 
 // verify bounds the rows of the property for all networks of the box and all of T, until the
 // margin is least or all choices of lines have been tried.
-func (q *question) verify(ctx context.Context, b *weightBox, least float64, tries uint64) (verified, error) {
+func (q *question) verify(ctx context.Context, b *relax.WeightBox, least float64, tries uint64) (verified, error) {
 	return q.verifyBy(ctx, b, least, 0, tries)
 }
 
-func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, from, to uint64) (verified, error) {
-	n, err := b.network(q.post)
+func (q *question) verifyBy(ctx context.Context, b *relax.WeightBox, least float64, from, to uint64) (verified, error) {
+	n, err := b.Network(q.post)
 	if err != nil {
 		return verified{}, err
 	}
-	n.graph.depth = q.asked().number("--depth")
-	if n.lines = q.Method == "lbp"; !n.lines {
+	n.Graph.Depth = q.Asked().Number("--depth")
+	if n.Lines = q.Method == "lbp"; !n.Lines {
 		to = min(to, from+1)
 	}
-	n.ctx = ctx
+	n.Ctx = ctx
 	v := verified{margin: math.Inf(1)}
 	for _, box := range q.task.T {
 		margin, dead := -arith.Inf, [][]bool(nil)
 		best := slices.Repeat([]float64{-arith.Inf}, len(q.task.S.Rows))
-		for n.by.try = from; n.by.try < to; n.by.try++ {
+		for n.By.Try = from; n.By.Try < to; n.By.Try++ {
 			if ctx.Err() != nil {
 				return v, ctx.Err()
 			}
-			lo, never := n.rowsLo(box, q.task.S.Rows)
+			lo, never := n.RowsLo(box, q.task.S.Rows)
 			for r := range lo {
 				best[r] = max(best[r], lo[r])
 			}

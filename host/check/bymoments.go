@@ -8,19 +8,14 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/check/cases"
+	"psafe/host/check/law"
 	"psafe/host/check/moments"
+	"psafe/host/check/record"
 )
 
-// What records say that exact moments show (docs/theory.md, section 7).
-
-// chernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the second.
-type chernoffProof struct {
-	Rows       []chernoffRow `json:"rows"`
-	Statements []chernoffRow `json:"statements,omitempty"`
-}
-
-// moments is the proof with planes.
-func (p *chernoffProof) moments() (*moments.Proof, error) {
+// planesOf is a proof with planes.
+func planesOf(p *record.ChernoffProof) (*moments.Proof, error) {
 	rows, err := momentRows(p.Rows)
 	if err != nil {
 		return nil, err
@@ -32,20 +27,8 @@ func (p *chernoffProof) moments() (*moments.Proof, error) {
 	return &moments.Proof{Rows: rows, Statements: statements}, nil
 }
 
-// chernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first; on a
-// box of some width what the row's difference may fail with, and a byte for each hidden neuron; of parts by what the
-// variance of the row's own noise is multiplied, and where they end.
-type chernoffRow struct {
-	Rate    float64   `json:"rate"`
-	Slopes  []byte    `json:"slopes,omitempty"`
-	Budget  float64   `json:"budget,omitempty"`
-	Shares  []byte    `json:"shares,omitempty"`
-	Squares []float64 `json:"squares,omitempty"`
-	Upto    []float64 `json:"upto,omitempty"`
-}
-
 // momentRows are the rows of a proof.
-func momentRows(list []chernoffRow) ([]moments.Row, error) {
+func momentRows(list []record.ChernoffRow) ([]moments.Row, error) {
 	rows := make([]moments.Row, len(list))
 	for r, l := range list {
 		const size = 8
@@ -66,47 +49,47 @@ func momentRows(list []chernoffRow) ([]moments.Row, error) {
 }
 
 // byMoments proves a lower bound by exact moments: the failures of the boxes of T add up.
-func byMoments(ctx context.Context, q *question) (chance, error) {
+func byMoments(ctx context.Context, q *question) (law.Chance, error) {
 	c, err := moments.New(q.post)
 	if err != nil {
-		return chance{}, fmt.Errorf("posterior: %w", err)
+		return law.Chance{}, fmt.Errorf("posterior: %w", err)
 	}
-	var proofs []chernoffProof
+	var proofs []record.ChernoffProof
 	if len(q.Proof.Chernoff) == 0 {
-		return chance{}, errors.New("proof: chernoff: it is missing")
+		return law.Chance{}, errors.New("proof: chernoff: it is missing")
 	}
-	if err := strictly(q.Proof.Chernoff, &proofs); err != nil {
-		return chance{}, fmt.Errorf("proof: chernoff: %w", err)
+	if err := record.Strictly(q.Proof.Chernoff, &proofs); err != nil {
+		return law.Chance{}, fmt.Errorf("proof: chernoff: %w", err)
 	}
-	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	cells, err := cases.CellsOf(q.task.T, q.Proof.Cells)
 	if err == nil && q.Proof.Cells != nil && len(cells) != q.Cells {
 		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	}
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
-	taus, err := tausOf(q.Proof.Tau, len(cells))
+	taus, err := cases.TausOf(q.Proof.Tau, len(cells))
 	switch {
 	case err != nil:
-		return chance{}, err
+		return law.Chance{}, err
 	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
-		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
+		return law.Chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
 	case len(proofs) != len(cells):
-		return chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
+		return law.Chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
 	}
 	var fails []float64
 	for b, p := range proofs {
-		how, err := p.moments()
+		how, err := planesOf(&p)
 		if err == nil {
 			var fail float64
 			fail, err = c.FailUp(ctx, cells[b], &q.task.S, taus[b], how)
 			fails = append(fails, fail)
 		}
 		if err != nil {
-			return chance{}, fmt.Errorf("proof: chernoff: box %d: %w", b, err)
+			return law.Chance{}, fmt.Errorf("proof: chernoff: box %d: %w", b, err)
 		}
 	}
-	return complement(totalUp(fails)), nil
+	return law.Complement(law.TotalUp(fails)), nil
 }
 
 // upperByMoments proves an upper bound by exact moments at a witness.
@@ -115,7 +98,7 @@ func upperByMoments(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, fmt.Errorf("posterior: %w", err)
 	}
-	u, err := q.Proof.upper()
+	u, err := q.Proof.ReadUpper()
 	if err != nil {
 		return 1, err
 	}
@@ -123,10 +106,10 @@ func upperByMoments(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, err
 	}
-	if taus, err := tausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
+	if taus, err := cases.TausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
 		return 1, fmt.Errorf("proof: upper: tau is %v", tau)
 	}
-	how, err := (&chernoffProof{u.Rows, u.Statements}).moments()
+	how, err := planesOf(&record.ChernoffProof{Rows: u.Rows, Statements: u.Statements})
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}

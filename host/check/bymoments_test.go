@@ -12,12 +12,14 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/check/moments"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/networktest"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
@@ -75,7 +77,7 @@ func TestCheckMoments(t *testing.T) {
 		}
 	}
 	for i, line := range lower {
-		r, err := parseRecord(line)
+		r, err := record.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,24 +94,24 @@ func TestCheckMoments(t *testing.T) {
 		refused("a larger eps", "p_lower", resealed(bytes.Replace(line, []byte(`"eps":"0"`), []byte(`"eps":"0.01"`), 1)))
 		for what, of := range map[string]struct {
 			says   string
-			change func(p *chernoffProof)
+			change func(p *record.ChernoffProof)
 		}{
-			"a row less":            {"rows for", func(p *chernoffProof) { p.Rows = p.Rows[1:] }},
-			"a rate below 0":        {"rate", func(p *chernoffProof) { p.Rows[0].Rate = -1 }},
-			"no rate":               {"p_lower", func(p *chernoffProof) { p.Rows[0].Rate = 0 }},
-			"another rate":          {"p_lower", func(p *chernoffProof) { p.Rows[0].Rate *= 3; p.Rows[1].Rate *= 3; p.Rows[2].Rate *= 3 }},
-			"a byte less":           {"bytes", func(p *chernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[1:] }},
-			"a neuron less":         {"planes", func(p *chernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[8:] }},
-			"slopes of NaN":         {"no numbers", func(p *chernoffProof) { copy(p.Rows[0].Slopes, "\xff\xff\xff\xff") }},
-			"a part without an end": {"parts between", func(p *chernoffProof) { cutRow(p).Upto = nil }},
-			"smaller squares": {"p_lower", func(p *chernoffProof) {
+			"a row less":            {"rows for", func(p *record.ChernoffProof) { p.Rows = p.Rows[1:] }},
+			"a rate below 0":        {"rate", func(p *record.ChernoffProof) { p.Rows[0].Rate = -1 }},
+			"no rate":               {"p_lower", func(p *record.ChernoffProof) { p.Rows[0].Rate = 0 }},
+			"another rate":          {"p_lower", func(p *record.ChernoffProof) { p.Rows[0].Rate *= 3; p.Rows[1].Rate *= 3; p.Rows[2].Rate *= 3 }},
+			"a byte less":           {"bytes", func(p *record.ChernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[1:] }},
+			"a neuron less":         {"planes", func(p *record.ChernoffProof) { p.Rows[0].Slopes = p.Rows[0].Slopes[8:] }},
+			"slopes of NaN":         {"no numbers", func(p *record.ChernoffProof) { copy(p.Rows[0].Slopes, "\xff\xff\xff\xff") }},
+			"a part without an end": {"parts between", func(p *record.ChernoffProof) { cutRow(p).Upto = nil }},
+			"smaller squares": {"p_lower", func(p *record.ChernoffProof) {
 				for _, r := range p.Rows {
 					for k := range r.Squares {
 						r.Squares[k] -= r.Rate * r.Rate
 					}
 				}
 			}},
-			"slopes reversed": {"p_lower", func(p *chernoffProof) {
+			"slopes reversed": {"p_lower", func(p *record.ChernoffProof) {
 				for _, r := range p.Rows {
 					for at := 3; at < len(r.Slopes); at += 4 {
 						r.Slopes[at] ^= 0x80
@@ -126,7 +128,7 @@ func TestCheckMoments(t *testing.T) {
 		}
 	}
 	for i, line := range upper {
-		r, err := parseRecord(line)
+		r, err := record.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,18 +145,18 @@ func TestCheckMoments(t *testing.T) {
 }
 
 // cutRow is a row that was bounded in several parts.
-func cutRow(p *chernoffProof) *chernoffRow {
-	return &p.Rows[slices.IndexFunc(p.Rows, func(r chernoffRow) bool { return len(r.Upto) > 0 })]
+func cutRow(p *record.ChernoffProof) *record.ChernoffRow {
+	return &p.Rows[slices.IndexFunc(p.Rows, func(r record.ChernoffRow) bool { return len(r.Upto) > 0 })]
 }
 
 // withMoments is a line with another proof, and the checksum that fits.
-func withMoments(t *testing.T, line []byte, change func(p *chernoffProof)) []byte {
+func withMoments(t *testing.T, line []byte, change func(p *record.ChernoffProof)) []byte {
 	t.Helper()
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var proofs []chernoffProof
+	var proofs []record.ChernoffProof
 	if err := json.Unmarshal(r.Proof.Chernoff, &proofs); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +187,7 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 			clear(post.Layers[0].Bias.SdLo)
 			clear(post.Layers[0].Bias.SdHi)
 		}
-		task := randomTask(rng, post, 0)
+		task := checktest.RandomTask(rng, post, 0)
 		task.T = task.T[:1]
 		copy(task.T[0].Hi, task.T[0].Lo)
 		task.Inner = task.T
@@ -193,7 +195,7 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
+		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if r.Lower() > 0 {
 			lower++
 			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, momentsOf(t, r.Proof.Chernoff[0].Rows, r.Proof.Chernoff[0].Statements))
@@ -203,7 +205,7 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}
@@ -224,14 +226,14 @@ func otherActivations(rng *rand.Rand, post *posterior.Posterior) {
 // momentsOf returns what check makes of what certify has proved.
 func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proof {
 	t.Helper()
-	var p chernoffProof
+	var p record.ChernoffProof
 	for _, r := range rows {
-		p.Rows = append(p.Rows, chernoffRow(r))
+		p.Rows = append(p.Rows, record.ChernoffRow(r))
 	}
 	for _, r := range statements {
-		p.Statements = append(p.Statements, chernoffRow(r))
+		p.Statements = append(p.Statements, record.ChernoffRow(r))
 	}
-	of, err := p.moments()
+	of, err := planesOf(&p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +256,7 @@ func TestDeepMoments(t *testing.T) {
 			clear(post.Layers[2].Weight.SdLo)
 			clear(post.Layers[2].Weight.SdHi)
 		}
-		task := randomTask(rng, post, 0)
+		task := checktest.RandomTask(rng, post, 0)
 		task.T = task.T[:1]
 		copy(task.T[0].Hi, task.T[0].Lo)
 		task.Inner = task.T
@@ -268,10 +270,10 @@ func TestDeepMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
+		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), witnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}

@@ -4,26 +4,27 @@ import (
 	"context"
 	"fmt"
 
+	"psafe/host/check/law"
 	"psafe/host/check/sums"
 )
 
 // What records say that sums of neurons show.
 
 // bySums proves a lower bound by sums of neurons: on the cells of the proof, or on its grids.
-func bySums(ctx context.Context, q *question) (chance, error) {
+func bySums(ctx context.Context, q *question) (law.Chance, error) {
 	q, err := q.withMixtures()
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	if q.Proof.Grids != nil {
 		return byGrids(ctx, q)
 	}
 	cells, err := q.cells()
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	fail, err := sums.FailUp(ctx, q.post, cells, &q.task.S, q.enough)
-	return complement(fail), err
+	return law.Complement(fail), err
 }
 
 // upperBySums proves an upper bound by sums of neurons at a witness.
@@ -40,25 +41,25 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 
 // byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the
 // alternative that fails least if it has none.
-func byGrids(ctx context.Context, q *question) (chance, error) {
+func byGrids(ctx context.Context, q *question) (law.Chance, error) {
 	n, err := sums.New(q.post)
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	act := q.post.Layers[0].Activation
 	if _, kinked := act.Kinked(); !kinked {
-		return chance{}, fmt.Errorf("proof: grids: hidden neurons have the activation %v, of which a line from the kink is no lower bound", act)
+		return law.Chance{}, fmt.Errorf("proof: grids: hidden neurons have the activation %v, of which a line from the kink is no lower bound", act)
 	}
 	grids, err := sums.Grids(q.task.T, q.Proof.Grids, q.Proof.Centres)
 	if err != nil {
-		return chance{}, err
+		return law.Chance{}, err
 	}
 	points := 0
 	for _, g := range grids {
 		points += len(g)
 	}
 	if points != q.Cells {
-		return chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
+		return law.Chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
 	}
 	plans := n.PlansAt(q.task.T[0], &q.task.S)
 	if q.Proof.Mixtures != nil {
@@ -66,9 +67,9 @@ func byGrids(ctx context.Context, q *question) (chance, error) {
 	}
 	if q.Proof.Large != nil {
 		if err := sums.LargeFits(q.Proof.Large, len(grids), len(plans[0]), q.post.Inputs()); err != nil {
-			return chance{}, err
+			return law.Chance{}, err
 		}
 	}
 	fail, err := n.GridsFailUp(ctx, grids, plans, q.Proof.Large, q.enough)
-	return complement(fail), err
+	return law.Complement(fail), err
 }

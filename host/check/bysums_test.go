@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/check/cases"
 	"psafe/host/check/sums"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -16,6 +17,7 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
@@ -34,7 +36,7 @@ type sumsProved struct {
 func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (float64, error) {
 	task := asProved(t, r)
 	if r.Proof.Grids == nil {
-		cells, err := cellsOf(task.T, r.Proof.Cells)
+		cells, err := cases.CellsOf(task.T, r.Proof.Cells)
 		if err != nil {
 			return 1, err
 		}
@@ -71,7 +73,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells int, tasks []property.Task) {
 	t.Helper()
 	start := cpuSeconds()
-	results := certified(t, bound.Float64, post, prove.Config{Method: prove.NeuronSum, Cells: cells}, tasks)
+	results := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.NeuronSum, Cells: cells}, tasks)
 	s.certify += cpuSeconds() - start
 	start = cpuSeconds()
 	for _, r := range results {
@@ -86,7 +88,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "neuronsum" {
 			s.upper++
-			safe, err := sums.SafeUp(t.Context(), post, &r.Task.S, witnessOf(t, r.Task, u.Witness), atMost(r.Upper()))
+			safe, err := sums.SafeUp(t.Context(), post, &r.Task.S, checktest.WitnessOf(t, r.Task, u.Witness), checktest.AtMost(r.Upper()))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}
@@ -108,7 +110,7 @@ func TestSumsGenuine(t *testing.T) {
 	for seed := range cases {
 		rng := rand.New(rand.NewPCG(uint64(seed), 21))
 		in := 1 + rng.IntN(3)
-		post := sumtest.AnyShallow(rng, activations[seed%len(activations)], in, 1+rng.IntN(12), 1+rng.IntN(3))
+		post := sumtest.AnyShallow(rng, checktest.Activations[seed%len(checktest.Activations)], in, 1+rng.IntN(12), 1+rng.IntN(3))
 		task := property.Task{Index: seed, Label: -1}
 		for range 1 + rng.IntN(2) {
 			task.T = append(task.T, sumtest.AnyCell(rng, in))

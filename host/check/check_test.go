@@ -16,6 +16,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
 
@@ -121,8 +122,8 @@ func TestCheckActivations(t *testing.T) {
 	proved := 0
 	networks := testscale.Cases(t, 60)
 	for n := range networks {
-		act := activations[n%len(activations)]
-		post := gaussian(rng, act, 3, 6, 5, 4, 3)
+		act := checktest.Activations[n%len(checktest.Activations)]
+		post := checktest.Gaussian(rng, act, 3, 6, 5, 4, 3)
 		for k := range post.Layers { // larger weights, so that curves are curved
 			for w := range post.Layers[k].Weight.Mean {
 				post.Layers[k].Weight.Mean[w] *= 2

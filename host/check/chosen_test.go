@@ -3,8 +3,6 @@ package check
 import (
 	"bytes"
 	"fmt"
-	"math"
-	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,12 +10,14 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/sumtest"
 )
 
@@ -58,7 +58,7 @@ func onlyTrue(t *testing.T, j *certify.Job) (lower, upper int) {
 		if err := passes(t, line); err != nil {
 			t.Errorf("%v\n%s", err, line)
 		}
-		r, err := parseRecord(line)
+		r, err := record.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +82,8 @@ func onlyTrue(t *testing.T, j *certify.Job) (lower, upper int) {
 // reverdict is the line with the verdict that its bounds make.
 func reverdict(t *testing.T, line []byte) []byte {
 	t.Helper()
-	if r, err := parseRecord(line); err == nil && r.verdict() != r.Verdict {
-		return changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
+	if r, err := record.Parse(line); err == nil && r.Follows() != r.Verdict {
+		return changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.Follows()+`"`)
 	}
 	return line
 }
@@ -128,7 +128,7 @@ func TestCheckStillFactors(t *testing.T) {
 	lower, upper := 0, 0
 	for _, size := range []float64{0, 1e-200, 5e-324} {
 		for i := range 2 {
-			layers := sumtest.RandomNoisy(rng, activations[1], 0, 2, 4, 3).Layers
+			layers := sumtest.RandomNoisy(rng, checktest.Activations[1], 0, 2, 4, 3).Layers
 			all := make([]*posterior.Covariance, 2)
 			for k, in := range []int{2, 4} {
 				for all[k] == nil || all[k].Full() {
@@ -156,45 +156,10 @@ func TestCheckStillFactors(t *testing.T) {
 	}
 }
 
-// TestCheckBallByBox: where a bound of the box around a ball is better than that of the ball, certify claims it, and
-// check proves it.
-func TestCheckBallByBox(t *testing.T) {
-	rng := rand.New(rand.NewPCG(43, 3))
-	byBox := 0
-	for range 12 {
-		post := sumtest.RandomNoisy(rng, activations[1], 0.1, 1, 3, 5, 2)
-		x := rng.NormFloat64()
-		b := property.Box{Lo: []float64{x - 0.02}, Hi: []float64{x + 0.02}}
-		task := property.Task{Label: -1, T: []property.Box{b}, Inner: []property.Box{b}, S: property.ArgmaxIs(0, 2)}
-		at, radius := []float64{x}, []float64{0.02}
-		task.Ball = &property.Ball{Norm: 2, CentreLo: at, CentreHi: at, RadiusLo: radius, RadiusHi: radius}
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
-		const tau = 1e-4
-		box := property.Task{T: task.T, S: task.S}
-		in, err := n.failUp(t.Context(), &box, nil, []float64{tau}, atMost(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		on, err := n.failUp(t.Context(), &task, nil, []float64{tau}, atMost(1))
-		if err != nil || on > in {
-			t.Errorf("the ball fails with %v, the box around it with %v, %v", on, in, err)
-		}
-		if n.cellFailUp(b, task.Ball, tau, 0, &task.S) > in {
-			byBox++
-		}
-	}
-	if byBox == 0 {
-		t.Error("the box is never better")
-	}
-}
-
 // linearisedJob is one about networks that are linearised about the mean, on a box of a random point.
 func linearisedJob(t *testing.T, rng *rand.Rand, kind int, eps string, p bound.Precision) *certify.Job {
 	t.Helper()
-	post := randomAbout(rng, kind, 0.2, 2, 5, 4, 3)
+	post := checktest.RandomAbout(rng, kind, 0.2, 2, 5, 4, 3)
 	j := jobOf(t, post, fmt.Sprintf("%.3f,%.3f\n", rng.NormFloat64(), rng.NormFloat64()), p)
 	j.Posterior.Predictive, j.Tasks.Points.Eps, j.Method.Cells = certify.PredictiveLinearised, eps, new(4)
 	return j
@@ -205,7 +170,7 @@ func linearisedJob(t *testing.T, rng *rand.Rand, kind int, eps string, p bound.P
 func TestCheckLines(t *testing.T) {
 	for _, seed := range []uint64{223, 916} {
 		line := written(t, linesJob(t, seed))[0]
-		r, err := parseRecord(line)
+		r, err := record.Parse(line)
 		if err != nil || len(r.Proof.Lines) != r.Cells {
 			t.Fatalf("no lines, %v: %s", err, line)
 		}
@@ -235,7 +200,7 @@ func TestCheckLines(t *testing.T) {
 // linesJob is one whose record tells lines, by its number.
 func linesJob(t *testing.T, seed uint64) *certify.Job {
 	rng := rand.New(rand.NewPCG(43, seed))
-	j := jobOf(t, randomAbout(rng, int(seed%3), 0.1, 1, 6, 6, 2), fmt.Sprintf("%.3f\n", rng.NormFloat64()), bound.Float32)
+	j := jobOf(t, checktest.RandomAbout(rng, int(seed%3), 0.1, 1, 6, 6, 2), fmt.Sprintf("%.3f\n", rng.NormFloat64()), bound.Float32)
 	j.Posterior.Predictive, j.Tasks.Points.Eps, j.Method.Cells, j.Method.NoUpper = certify.PredictiveLinearised, "0.2", new(4), true
 	return j
 }
@@ -256,7 +221,7 @@ func TestCheckLinearisedUpper(t *testing.T) {
 		j.Tasks.Points.Property = y
 		onlyTrue(t, j)
 		j.Precision = new(bound.Float64)
-		r, err := parseRecord(written(t, j)[0])
+		r, err := record.Parse(written(t, j)[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,142 +231,6 @@ func TestCheckLinearisedUpper(t *testing.T) {
 	}
 	if lower < 3 || upper < 3 {
 		t.Errorf("%d lower bounds, %d upper", lower, upper)
-	}
-}
-
-// TestPointLaw: mean and variance of a row at a point are those in rational numbers, of every kind of posterior.
-func TestPointLaw(t *testing.T) {
-	rng := rand.New(rand.NewPCG(43, 6))
-	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-	for i := range 12 {
-		about := randomAbout(rng, i%3, 0.3, 2, 3, 2)
-		post, err := about.Linearised()
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		law := n.newPointLaw(property.Box{Lo: x, Hi: x})
-		c := []float64{1, -0.5}
-		got := law.variance(law.rows(&property.Row{CLo: c, CHi: c}))
-		// By hand: z of the hidden layer, and the coefficients of its pre-activations.
-		l := about.Layers
-		z, a := make([]float64, 3), make([]*big.Rat, 3)
-		exact := make([]*big.Rat, 3)
-		for o := range z {
-			t := rat(l[0].Bias.Mean[o])
-			for k, v := range x {
-				t.Add(t, new(big.Rat).Mul(rat(l[0].Weight.Mean[k*3+o]), rat(v)))
-			}
-			a[o] = new(big.Rat)
-			if exact[o] = t; t.Sign() > 0 {
-				for q, v := range c {
-					a[o].Add(a[o], new(big.Rat).Mul(rat(v), rat(l[1].Weight.Mean[o*2+q])))
-				}
-			} else {
-				exact[o] = new(big.Rat)
-			}
-		}
-		terms := map[string]*big.Rat{}
-		add := func(term string, by, coefficient *big.Rat) {
-			if terms[term] == nil {
-				terms[term] = new(big.Rat)
-			}
-			terms[term].Add(terms[term], new(big.Rat).Mul(by, coefficient))
-		}
-		for k, rows := range [][]*big.Rat{a, {rat(c[0]), rat(c[1])}} {
-			fed := [][]*big.Rat{{rat(x[0]), rat(x[1]), rat(1)}, append(append([]*big.Rat{}, exact...), rat(1))}[k]
-			in, out := len(fed)-1, len(rows)
-			for o, row := range rows {
-				for e, v := range fed {
-					by := new(big.Rat).Mul(row, v)
-					switch joint, cov := about.Joint(), about.Covariances(); {
-					case joint != nil && joint[k] != nil:
-						for r := range joint[k].Rank {
-							add(fmt.Sprint(r), by, rat(joint[k].Factor[(o*(in+1)+e)*joint[k].Rank+r]))
-						}
-					case joint != nil || cov != nil && cov[k] == nil:
-					case cov != nil && cov[k].Full():
-						for r := range cov[k].Rank {
-							add(fmt.Sprint(k, r), by, rat(cov[k].Factor[(o*(in+1)+e)*cov[k].Rank+r]))
-						}
-					case cov != nil:
-						for f, sd := range cov[k].Sd {
-							q := new(big.Rat).Mul(rat(cov[k].QG[o*out+f/(in+1)]), rat(cov[k].QA[e*(in+1)+f%(in+1)]))
-							add(fmt.Sprint(k, f), by, q.Mul(q, rat(sd)))
-						}
-					case e == in:
-						add(fmt.Sprint(k, o, e), by, rat(l[k].Bias.SdHi[o]))
-					default:
-						add(fmt.Sprint(k, o, e), by, rat(l[k].Weight.SdHi[e*out+o]))
-					}
-				}
-			}
-		}
-		want := new(big.Rat)
-		for _, term := range terms {
-			want.Add(want, term.Mul(term, term))
-		}
-		if !(rat(got.Lo).Cmp(want) <= 0 && rat(got.Hi).Cmp(want) >= 0) || got.Hi > got.Lo*(1+1e-10)+1e-12 {
-			w, _ := want.Float64()
-			t.Errorf("%d: variance in [%v, %v], it is %v", i, got.Lo, got.Hi, w)
-		}
-		if math.IsNaN(got.Lo) {
-			t.Error("NaN")
-		}
-	}
-}
-
-// TestPointLawOfBoxes: the law of a row at points of a box is within that of the box.
-func TestPointLawOfBoxes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(43, 7))
-	for i := range 60 {
-		post, err := randomAbout(rng, i%3, 0.3, 2, 3, 2).Linearised()
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := newNoisy(post)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := ballOf(rng, 2, 0.05)
-		x := []float64{b.Lo[0] + (b.Hi[0]-b.Lo[0])*rng.Float64(), b.Lo[1] + (b.Hi[1]-b.Lo[1])*rng.Float64()}
-		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}}
-		box, at := n.newPointLaw(b), n.newPointLaw(property.Box{Lo: x, Hi: x})
-		wide, v := box.variance(box.rows(&row)), at.variance(at.rows(&row))
-		if !(wide.Lo <= v.Lo && wide.Hi >= v.Hi) || box.tailUp(&row) < at.tailUp(&row) {
-			t.Errorf("%d: variance %v of a point, %v of the box; tails %v, %v", i, v, wide, at.tailUp(&row), box.tailUp(&row))
-		}
-	}
-}
-
-// TestMoves: an entry of a Kronecker covariance is random if a product of three numbers is not 0.
-func TestMoves(t *testing.T) {
-	rng := rand.New(rand.NewPCG(43, 8))
-	const in, out, n = 2, 3, 3
-	for range 200 {
-		c := &posterior.Covariance{QG: make([]float64, out*out), QA: make([]float64, n*n), Sd: make([]float64, out*n)}
-		for _, list := range [][]float64{c.QG, c.QA, c.Sd} {
-			for e := range list {
-				list[e] = float64(max(0, rng.IntN(4)-1)) * 1e-200
-			}
-		}
-		v := &covaried{topped: topped{covariance: c, in: in, out: out}}
-		for o := range out {
-			moves := v.moves(o)
-			for j := range n {
-				want := false
-				for e, sd := range c.Sd {
-					want = want || sd != 0 && c.QG[o*out+e/n] != 0 && c.QA[j*n+e%n] != 0
-				}
-				if moves[j] != want {
-					t.Fatalf("entry %d, %d of %+v: %v", o, j, c, moves[j])
-				}
-			}
-		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package check proves result records again, by itself: it takes from a record what
-// identifies the certificate, recomputes the bound, and compares. It and the packages below
-// it, curves and sums, share arithmetic (host/arith) with the packages that made the record
-// (bound, prove, measure, neuronsum and the devices), and no bound.
+// identifies the certificate, recomputes the bound, and compares. Package record reads the line; the
+// files by*.go ask the room of each theorem for its bound. The rooms share arithmetic (host/arith)
+// with the packages that made the record (bound, prove, measure, neuronsum and the devices), and no bound.
 package check

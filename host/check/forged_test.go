@@ -10,16 +10,20 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/check/law"
+	"psafe/host/check/record"
+	"psafe/host/check/relax"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
 
 // genuine is a record and what is proved of it.
 type genuine struct {
 	line   []byte
-	lower  chance
+	lower  law.Chance
 	margin float64 // of the box, NaN where it is of no one box
 }
 
@@ -43,7 +47,7 @@ func genuineRecords(t *testing.T) []genuine {
 	var f files
 	for _, j := range jobs {
 		for _, line := range written(t, j) {
-			r, err := parseRecord(line)
+			r, err := record.Parse(line)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,21 +55,21 @@ func genuineRecords(t *testing.T) []genuine {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.PLower.is(0) {
+			if r.PLower.Is(0) {
 				continue
 			}
 			g := genuine{line: line, margin: math.NaN()}
 			if g.lower, err = byBoxes(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
-			if r.Rule == oneBox {
-				n := formats[r.Precision]
-				gamma, _ := r.Gamma.of(len(q.post.Layers))
-				b, err := boxOf(q.post, &n, gamma, nil)
+			if r.Rule == record.OneBox {
+				n := relax.Formats[r.Precision]
+				gamma, _ := r.Gamma.Of(len(q.post.Layers))
+				b, err := relax.BoxOf(q.post, &n, gamma, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				v, err := q.verify(t.Context(), b, arith.Inf, tries)
+				v, err := q.verify(t.Context(), b, arith.Inf, relax.Tries)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,8 +107,8 @@ func TestForged(t *testing.T) {
 		line := g.line
 		switch rng.IntN(4) {
 		case 0:
-			p := more(rng, g.lower.float(), 1)
-			if p == g.lower.float() {
+			p := more(rng, g.lower.Float(), 1)
+			if p == g.lower.Float() {
 				continue
 			}
 			what, line = "p_lower", claiming(t, line, p)
@@ -120,8 +124,8 @@ func TestForged(t *testing.T) {
 		case 3:
 			what, line = "p_upper", changed(t, changed(t, line, ` --no-upper`, ``), `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, property.DecimalUp(1-0x1p-53-0.01*rng.Float64())))
 		}
-		if r, err := parseRecord(line); err == nil && r.verdict() != r.Verdict {
-			line = changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
+		if r, err := record.Parse(line); err == nil && r.Follows() != r.Verdict {
+			line = changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.Follows()+`"`)
 		}
 		v, err := c.Check(t.Context(), line, false)
 		if err != nil {
@@ -140,8 +144,8 @@ func TestUnsafeBoxes(t *testing.T) {
 	j := file("two-weights-product.npz", "", certify.Method{By: new(prove.IBP), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(40), Gamma: new(0.5)}, bound.Float32)
 	j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Index: new("1"), Eps: "0.1", Property: "output_box:[-0.5,0]"}}
 	line := written(t, j)[0]
-	r, err := parseRecord(line)
-	if err != nil || r.PLower.is(0) || *r.SafeBoxes == r.Samples {
+	r, err := record.Parse(line)
+	if err != nil || r.PLower.Is(0) || *r.SafeBoxes == r.Samples {
 		t.Fatalf("%v: %s", err, line)
 	}
 	var c Checker
@@ -164,9 +168,9 @@ func TestUnsafeBoxes(t *testing.T) {
 
 // log10Proved is the greatest float64 that a chance reaches as a decimal logarithm, about: not
 // below it by bisection.
-func log10Proved(c chance) float64 {
+func log10Proved(c law.Chance) float64 {
 	lo, hi := -400.0, 0.0
-	if c.reachesLog10(exactly(hi)) {
+	if c.ReachesLog10(checktest.Exactly(hi)) {
 		return hi
 	}
 	for range 1100 {
@@ -174,7 +178,7 @@ func log10Proved(c chance) float64 {
 		if m == lo || m == hi {
 			break
 		}
-		if c.reachesLog10(exactly(m)) {
+		if c.ReachesLog10(checktest.Exactly(m)) {
 			lo = m
 		} else {
 			hi = m

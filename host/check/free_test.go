@@ -1,15 +1,18 @@
 package check
 
 import (
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/check/mass"
+	"psafe/host/check/record"
+	"psafe/host/check/relax"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
 
@@ -17,16 +20,16 @@ import (
 func outputs(post *posterior.Posterior, weights [][]float64, x []float64) []*big.Rat {
 	var z []*big.Rat
 	for _, v := range x {
-		z = append(z, exactly(v))
+		z = append(z, checktest.Exactly(v))
 	}
 	for k, l := range post.Layers {
 		next := make([]*big.Rat, l.Outputs())
 		for i := range next {
-			next[i] = exactly(weights[2*k+1][l.Dense().BiasOf(i)])
+			next[i] = checktest.Exactly(weights[2*k+1][l.Dense().BiasOf(i)])
 			for j, w := range l.Dense().Into(i) {
-				next[i].Add(next[i], new(big.Rat).Mul(exactly(weights[2*k][w]), z[j]))
+				next[i].Add(next[i], new(big.Rat).Mul(checktest.Exactly(weights[2*k][w]), z[j]))
 			}
-			next[i] = valueOf(l.Activation, next[i])
+			next[i] = checktest.ValueOf(l.Activation, next[i])
 		}
 		z = next
 	}
@@ -40,41 +43,41 @@ func TestFreed(t *testing.T) {
 	freedWeights := 0
 	for range testscale.Cases(t, 1000) {
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.25}, {Kind: net.ReLU}}[rng.IntN(3)]
-		post := gaussian(rng, act, 3, 4, 4, 2)
+		post := checktest.Gaussian(rng, act, 3, 4, 4, 2)
 		task := &property.Task{T: []property.Box{{Lo: []float64{0, -1, 0}, Hi: []float64{0, 1, 2}}, {Lo: []float64{0, 0, 0}, Hi: []float64{0, 0.5, 3}}}}
 		for k := range post.Layers[:2] { // neurons that are dead
 			for i := range post.Layers[k].Bias.Mean {
 				post.Layers[k].Bias.Mean[i] -= float64(rng.IntN(3)) * 3
 			}
 		}
-		f := formats["float32"]
-		b, err := boxOf(post, &f, []float64{1, 1, 1}, nil)
+		f := relax.Formats["float32"]
+		b, err := relax.BoxOf(post, &f, []float64{1, 1, 1}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := question{record: &record{Method: "lbp"}, post: post, task: task}
+		q := question{Record: &record.Record{Method: "lbp"}, post: post, task: task}
 		v, err := q.verify(t.Context(), b, -arith.Inf, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		free := freed(post, task, b, v.dead)
+		free := mass.Freed(post, task, b, v.dead)
 		for range 10 {
-			weights, clamped := make([][]float64, len(b.lo)), make([][]float64, len(b.lo))
-			for a := range b.lo {
-				for w := range b.lo[a] {
-					lo, hi := max(free.lo[a][w], -100), min(free.hi[a][w], 100)
-					x := in(rng, lo, hi)
-					if free.lo[a][w] != b.lo[a][w] || free.hi[a][w] != b.hi[a][w] {
+			weights, clamped := make([][]float64, len(b.Lo)), make([][]float64, len(b.Lo))
+			for a := range b.Lo {
+				for w := range b.Lo[a] {
+					lo, hi := max(free.Lo[a][w], -100), min(free.Hi[a][w], 100)
+					x := checktest.In(rng, lo, hi)
+					if free.Lo[a][w] != b.Lo[a][w] || free.Hi[a][w] != b.Hi[a][w] {
 						freedWeights++
 					}
 					weights[a] = append(weights[a], x)
-					clamped[a] = append(clamped[a], min(max(x, b.lo[a][w]), b.hi[a][w]))
+					clamped[a] = append(clamped[a], min(max(x, b.Lo[a][w]), b.Hi[a][w]))
 				}
 			}
 			box := task.T[rng.IntN(len(task.T))]
 			var x []float64
 			for j := range box.Lo {
-				x = append(x, in(rng, box.Lo[j], box.Hi[j]))
+				x = append(x, checktest.In(rng, box.Lo[j], box.Hi[j]))
 			}
 			got, want := outputs(post, weights, x), outputs(post, clamped, x)
 			for i := range got {
@@ -86,42 +89,5 @@ func TestFreed(t *testing.T) {
 	}
 	if freedWeights < 100 {
 		t.Errorf("%d weights were free", freedWeights)
-	}
-}
-
-// TestPieces: the pieces of a tree are the box, share faces only, and trees that are none are
-// refused.
-func TestPieces(t *testing.T) {
-	post := oneLayer([]float64{0, 0, 1, 2}, []float64{1, 1, 0, 1}, []float64{1, 1, 0, 1})
-	b := boxOfEnds([]float64{-1, -2, 1, 0}, []float64{1, 2, 1, 4})
-	pieces, err := b.pieces(post, [][]float64{{0, 1, 0.5}, {}, {1, 0, 3}, {0, 0, 0}, {}, {}, {}})
-	if err != nil || len(pieces) != 4 {
-		t.Fatalf("%d pieces, %v", len(pieces), err)
-	}
-	var masses []chance
-	for _, p := range pieces {
-		masses = append(masses, boxMass(post, p))
-	}
-	whole, sum := boxMass(post, b).float(), together(masses).float()
-	if math.Abs(sum/whole-1) > 1e-12 {
-		t.Errorf("pieces hold %v, the box %v", sum, whole)
-	}
-	for what, tree := range map[string][][]float64{
-		"nothing":           {},
-		"an end too early":  {{0, 0, 0}, {}},
-		"too many":          {{}, {}},
-		"no cut":            {{0, 0}, {}, {}},
-		"no array":          {{2, 0, 0}, {}, {}},
-		"half an array":     {{0.5, 0, 0}, {}, {}},
-		"a negative array":  {{-1, 0, 0}, {}, {}},
-		"no weight":         {{0, 3, 0}, {}, {}},
-		"no spread":         {{0, 2, 1}, {}, {}},
-		"outside":           {{0, 0, 1.5}, {}, {}},
-		"outside of a half": {{0, 0, 0}, {0, 0, 0.5}, {}, {}, {}},
-		"NaN":               {{0, 0, math.NaN()}, {}, {}},
-	} {
-		if _, err := b.pieces(post, tree); err == nil {
-			t.Errorf("%s: %v is a tree of pieces", what, tree)
-		}
 	}
 }

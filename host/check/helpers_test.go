@@ -1,16 +1,12 @@
 package check
 
 import (
-	"math/big"
 	"testing"
 
 	"psafe/host/check/sums"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
-
-// exactly is x as a rational number.
-func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 // gridFail is the bound of a grid by the alternatives of S.
 func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grids [][][]float64) float64 {

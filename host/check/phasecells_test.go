@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/phases"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/format"
-	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 )
 
@@ -55,7 +56,7 @@ func TestCheckPhaseCells(t *testing.T) {
 	if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
 		t.Fatalf("%v %v: %s", err, v.Refused, line)
 	}
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil || r.Cells < 2 {
 		t.Fatalf("%v: %d cells", err, r.Cells)
 	}
@@ -79,12 +80,12 @@ func TestCheckPhaseCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("another cut", "below 0", resealed(bytes.Replace(line, cells, text, 1)))
-	mixed := func(change func(t *phaseTree)) []byte {
-		return withPhases(t, line, func(p *phaseProof) { change(tallest(p)) })
+	mixed := func(change func(t *phases.Tree)) []byte {
+		return withPhases(t, line, func(p *phases.Proof) { change(tallest(p)) })
 	}
-	refused("no factors", "mixtures", mixed(func(t *phaseTree) { t.Mixtures = nil }))
-	refused("factors more", "go on", mixed(func(t *phaseTree) { t.Mixtures = append(t.Mixtures, 1, 0) }))
-	refused("factors of 0", "factors", mixed(func(t *phaseTree) { clear(t.Mixtures) }))
+	refused("no factors", "mixtures", mixed(func(t *phases.Tree) { t.Mixtures = nil }))
+	refused("factors more", "go on", mixed(func(t *phases.Tree) { t.Mixtures = append(t.Mixtures, 1, 0) }))
+	refused("factors of 0", "factors", mixed(func(t *phases.Tree) { clear(t.Mixtures) }))
 	var proofs []json.RawMessage
 	if err := json.Unmarshal(r.Proof.Phases, &proofs); err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func TestCheckLeafCells(t *testing.T) {
 	if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
 		t.Fatalf("%v %v: %s", err, v.Refused, line)
 	}
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil || r.Cells < 2 {
 		t.Fatalf("%v: %d cells", err, r.Cells)
 	}
@@ -115,10 +116,10 @@ func TestCheckLeafCells(t *testing.T) {
 		}
 	}
 	refused("a better bound", "p_lower", claiming(t, line, 1-(1-r.PLower.Lo)*0.7))
-	refused("no rows", "follow", withLeaves(t, line, func(p *leafSum) { p.Rows, p.Trees = nil, []phaseTree{} }))
-	refused("a row twice", "twice", withLeaves(t, line, func(p *leafSum) { p.Rows = append(p.Rows, p.Rows[0]) }))
-	refused("a row too far", "no row", withLeaves(t, line, func(p *leafSum) { p.Rows[0] = 99 }))
-	refused("a row more than trees", "rows", withLeaves(t, line, func(p *leafSum) {
+	refused("no rows", "follow", withLeaves(t, line, func(p *phases.LeafProof) { p.Rows, p.Trees = nil, []phases.Tree{} }))
+	refused("a row twice", "twice", withLeaves(t, line, func(p *phases.LeafProof) { p.Rows = append(p.Rows, p.Rows[0]) }))
+	refused("a row too far", "no row", withLeaves(t, line, func(p *phases.LeafProof) { p.Rows[0] = 99 }))
+	refused("a row more than trees", "rows", withLeaves(t, line, func(p *phases.LeafProof) {
 		for other := range 2 {
 			if !slices.Contains(p.Rows, other) {
 				p.Rows = append(p.Rows, other)
@@ -126,7 +127,7 @@ func TestCheckLeafCells(t *testing.T) {
 			}
 		}
 	}))
-	refused("mixtures of leaves", "mixtures", withLeaves(t, line, func(p *leafSum) { p.Trees[0].Mixtures = []byte{0x80, 0} }))
+	refused("mixtures of leaves", "mixtures", withLeaves(t, line, func(p *phases.LeafProof) { p.Trees[0].Mixtures = []byte{0x80, 0} }))
 	var proofs []json.RawMessage
 	if err := json.Unmarshal(r.Proof.Leaves, &proofs); err != nil || len(proofs) != r.Cells {
 		t.Fatal(err)
@@ -137,17 +138,4 @@ func TestCheckLeafCells(t *testing.T) {
 	}
 	refused("a proof less", "cells", resealed(bytes.Replace(line, r.Proof.Leaves, less, 1)))
 	refused("a tau less", "tau", changed(t, line, `"tau":\[[^,\]]*,`, `"tau":[`))
-}
-
-// TestMixtureLess: the factors of a leaf are 2^15ths, and the noise of each row counts with that of the row.
-func TestMixtureLess(t *testing.T) {
-	row := func(c ...float64) property.Row { return property.Row{CLo: c, CHi: c, D: c[0], DHi: c[0]} }
-	safe := property.Safe{Rows: []property.Row{row(1, 2), row(9, 9), row(-3, 5)}}
-	got, off, err := mixtureLess(&safe, []int{0, 2}, []float64{0.5, 8}, []byte{0x80, 0, 0x20, 0})
-	if err != nil || got.CLo[0] > 0.25 || got.CHi[0] < 0.25 || got.CLo[1] > 3.25 || got.CHi[1] < 3.25 || got.D > 0.25 || !(off >= 2.5 && off < 2.5001) {
-		t.Errorf("%v, less %v, %v", got, off, err)
-	}
-	if got, off, err := mixtureLess(&safe, []int{1}, []float64{7}, nil); err != nil || got.CLo[0] != 9 || off != 7 {
-		t.Errorf("one row: %v, less %v, %v", got, off, err)
-	}
 }

@@ -11,10 +11,13 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/cases"
+	"psafe/host/check/phases"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
-	"psafe/host/prove/slack"
 	"psafe/host/read/format"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
 
@@ -39,13 +42,13 @@ func phaseRecords(t *testing.T) (lines [][]byte) {
 }
 
 // withPhases is a line with another proof, and the checksum that fits.
-func withPhases(t *testing.T, line []byte, change func(p *phaseProof)) []byte {
+func withPhases(t *testing.T, line []byte, change func(p *phases.Proof)) []byte {
 	t.Helper()
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var proofs []phaseProof
+	var proofs []phases.Proof
 	if err := json.Unmarshal(r.Proof.Phases, &proofs); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func withPhases(t *testing.T, line []byte, change func(p *phaseProof)) []byte {
 }
 
 // tallest is the tree with the most cuts.
-func tallest(p *phaseProof) *phaseTree {
+func tallest(p *phases.Proof) *phases.Tree {
 	best := &p.Trees[0]
 	for i := range p.Trees {
 		if len(p.Trees[i].Cuts) > len(best.Cuts) {
@@ -88,7 +91,7 @@ func TestCheckPhases(t *testing.T) {
 			t.Errorf("line %d: %v %v\n%s", i, err, v.Refused, line)
 			continue
 		}
-		r, _ := parseRecord(line)
+		r, _ := record.Parse(line)
 		p := 1 - (1-r.PLower.Lo)*0.99
 		refused("a better bound", "p_lower", claiming(t, line, p))
 		refused("a larger eps", "below 0", resealed(bytes.Replace(line, []byte(`"eps":"0.0`), []byte(`"eps":"0.5`), 1)))
@@ -96,22 +99,22 @@ func TestCheckPhases(t *testing.T) {
 		refused("another budget", "tau", changed(t, line, `"tau":\[[^]]*\]`, `"tau":[1e-8]`))
 		for what, of := range map[string]struct {
 			says   string
-			change func(p *phaseProof)
+			change func(p *phases.Proof)
 		}{
-			"a tree less":       {"8 rows", func(p *phaseProof) { p.Trees = p.Trees[1:] }},
-			"a leaf more":       {"goes on", func(p *phaseProof) { p.Trees[0].Cuts = append(p.Trees[0].Cuts, leaf) }},
-			"a byte more":       {"goes on", func(p *phaseProof) { p.Trees[0].Leaves = append(p.Trees[0].Leaves, 0) }},
-			"a byte less":       {"bytes left", func(p *phaseProof) { p.Trees[0].Leaves = p.Trees[0].Leaves[1:] }},
-			"no tree":           {"ends before", func(p *phaseProof) { p.Trees[0].Cuts = []int{} }},
-			"slopes more":       {"slopes", func(p *phaseProof) { p.Slopes = append(p.Slopes, 1) }},
-			"a neuron too far":  {"out of order", func(p *phaseProof) { p.Open[0][0] = 24 }},
-			"neurons in rounds": {"out of order", func(p *phaseProof) { p.Open[1] = []int{3, 3} }},
-			"a cut too many":    {"the limit is", func(p *phaseProof) { p.Trees[0].Cuts = make([]int, mostPhaseCuts+1) }},
-			"a layer less":      {"layers", func(p *phaseProof) { p.Open = p.Open[:1] }},
+			"a tree less":       {"8 rows", func(p *phases.Proof) { p.Trees = p.Trees[1:] }},
+			"a leaf more":       {"goes on", func(p *phases.Proof) { p.Trees[0].Cuts = append(p.Trees[0].Cuts, cases.Leaf) }},
+			"a byte more":       {"goes on", func(p *phases.Proof) { p.Trees[0].Leaves = append(p.Trees[0].Leaves, 0) }},
+			"a byte less":       {"bytes left", func(p *phases.Proof) { p.Trees[0].Leaves = p.Trees[0].Leaves[1:] }},
+			"no tree":           {"ends before", func(p *phases.Proof) { p.Trees[0].Cuts = []int{} }},
+			"slopes more":       {"slopes", func(p *phases.Proof) { p.Slopes = append(p.Slopes, 1) }},
+			"a neuron too far":  {"out of order", func(p *phases.Proof) { p.Open[0][0] = 24 }},
+			"neurons in rounds": {"out of order", func(p *phases.Proof) { p.Open[1] = []int{3, 3} }},
+			"a cut too many":    {"the limit is", func(p *phases.Proof) { p.Trees[0].Cuts = make([]int, phases.MostPhaseCuts+1) }},
+			"a layer less":      {"layers", func(p *phases.Proof) { p.Open = p.Open[:1] }},
 		} {
 			refused(what, of.says, withPhases(t, line, of.change))
 		}
-		var how []phaseProof
+		var how []phases.Proof
 		if err := json.Unmarshal(r.Proof.Phases, &how); err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +122,16 @@ func TestCheckPhases(t *testing.T) {
 			continue
 		}
 		cut++
-		refused("half of a cut", "ends before", withPhases(t, line, func(p *phaseProof) {
+		refused("half of a cut", "ends before", withPhases(t, line, func(p *phases.Proof) {
 			tree := tallest(p)
 			tree.Cuts = tree.Cuts[:len(tree.Cuts)-1]
 		}))
-		refused("a neuron cut twice", "twice", withPhases(t, line, func(p *phaseProof) {
+		refused("a neuron cut twice", "twice", withPhases(t, line, func(p *phases.Proof) {
 			tree := tallest(p)
 			tree.Cuts = append([]int{tree.Cuts[0]}, tree.Cuts...)
-			tree.Cuts = append(tree.Cuts, leaf)
+			tree.Cuts = append(tree.Cuts, cases.Leaf)
 		}))
-		refused("multipliers below 0", "multiplier", withPhases(t, line, func(p *phaseProof) {
+		refused("multipliers below 0", "multiplier", withPhases(t, line, func(p *phases.Proof) {
 			tree := tallest(p)
 			tree.Leaves[len(tree.Leaves)-2] |= 0x80
 			tree.Leaves[len(tree.Leaves)-1] |= 1
@@ -140,16 +143,9 @@ func TestCheckPhases(t *testing.T) {
 }
 
 // TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they
-// TestPhaseCuts: as many cuts pass as certify makes.
-func TestPhaseCuts(t *testing.T) {
-	if mostPhaseCuts < slack.PhaseProblems/2 {
-		t.Errorf("%d cuts pass, certify makes up to %d", mostPhaseCuts, slack.PhaseProblems/2)
-	}
-}
-
 // fail with is no claim.
 func TestPhasesOfBoxes(t *testing.T) {
-	post := newConfinedCase(t, rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2).post
+	post := checktest.ReluChain(rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2)
 	post.Layers[2].Bias.Mean[0] += 50
 	dir := t.TempDir()
 	var content bytes.Buffer
@@ -169,7 +165,7 @@ func TestPhasesOfBoxes(t *testing.T) {
 	if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
 		t.Fatalf("%v %v: %s", err, v.Refused, line)
 	}
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +194,7 @@ func TestAutoByPhases(t *testing.T) {
 			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
 				t.Errorf("eps %s, line %d: %v %v\n%s", eps, i, err, v.Refused, line)
 			}
-			r, err := parseRecord(line)
+			r, err := record.Parse(line)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/property"
@@ -30,7 +31,7 @@ func TestRadiusEnds(t *testing.T) {
 	for _, line := range lines {
 		check(line, "")
 	}
-	r, err := parseRecord(lines[0])
+	r, err := record.Parse(lines[0])
 	if err != nil || len(lines) != 2 || r.RadiusEnd != "certified" || r.Decision.Verdict != "decision_safe" {
 		t.Fatalf("%d records, %v: %s", len(lines), err, lines[0])
 	}
@@ -63,12 +64,12 @@ func TestRadiusEnds(t *testing.T) {
 		{"refuted", "1", "1", "unknown", ""}, {"refuted", "0.5", "1", "unknown", "nothing is refuted"}, {"refuted", "0.5", "1", "unsafe", ""},
 		{"refuted", "1", "1.25", "unknown", ""}, {"refuted", "1", "1.5", "safe", "nothing is refuted"},
 	} {
-		r := &record{RadiusEnd: k.end, Eps: k.eps, Verdict: k.verdict, Flags: "--method clbp --most " + k.most + " --step 0.5"}
-		f, err := readFlags(r.Flags)
+		r := &record.Record{RadiusEnd: k.end, Eps: k.eps, Verdict: k.verdict, Flags: "--method clbp --most " + k.most + " --step 0.5"}
+		f, err := record.ReadFlags(r.Flags)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.consistentEnd(f); (err == nil) != (k.words == "") || err != nil && !strings.Contains(err.Error(), k.words) {
+		if err := r.ConsistentEnd(f); (err == nil) != (k.words == "") || err != nil && !strings.Contains(err.Error(), k.words) {
 			t.Errorf("%+v: %v", k, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/property"
@@ -20,7 +21,7 @@ import (
 
 // sealed is a line with the id and the checksum that belong to it.
 func sealed(line string) []byte {
-	if ids, err := identities([]byte(line)); err == nil {
+	if ids, err := record.Identities([]byte(line)); err == nil {
 		line = regexp.MustCompile(`"id":"[0-9a-f]*"`).ReplaceAllString(line, `"id":"`+ids[0]+`"`)
 	}
 	at := strings.LastIndex(line, `,"checksum":"`)
@@ -45,11 +46,11 @@ func changed(t testing.TB, line []byte, expression, with string) []byte {
 func claiming(t testing.TB, line []byte, p float64) []byte {
 	t.Helper()
 	line = changed(t, line, `"p_lower":[^,]*,"log10_p_lower":[^,]*`, fmt.Sprintf(`"p_lower":%s,"log10_p_lower":%s`, property.DecimalDown(p), property.DecimalDown(math.Log10(p))))
-	var r record
+	var r record.Record
 	if err := json.Unmarshal(line, &r); err != nil {
 		t.Fatal(err)
 	}
-	return changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
+	return changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.Follows()+`"`)
 }
 
 // TestRecordRefused: whatever a line says of itself that is wrong is one line that names the
@@ -255,8 +256,8 @@ func TestForgedFields(t *testing.T) {
 		{clbp, `"precision":"float32"`, `"precision":"float128"`, "precision: "},
 		{clbp, `"flags":"--method clbp`, `"flags":"--method ibp`, "flags: "},
 		{clbp, `"flags":"--method clbp`, `"flags":"--method clbp --scale-factor 9`, "flags: "},
-		{changed(t, clbp, `--method clbp`, `--method clbp --samples 1000`), `"p_upper":1`, `"p_upper":1,"statistical":{"samples":1000,"safe":0,"unsafe":1000,"confidence":0.99,"lower":0,"upper":1,"statement":"` + statement + `"}`, "p_lower: "},
-		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":8388608,"safe":4194304,"unsafe":4194304,"confidence":0.99,"lower":0.9999,"upper":1,"statement":"` + statement + `"}`, "statistical: "},
+		{changed(t, clbp, `--method clbp`, `--method clbp --samples 1000`), `"p_upper":1`, `"p_upper":1,"statistical":{"samples":1000,"safe":0,"unsafe":1000,"confidence":0.99,"lower":0,"upper":1,"statement":"` + record.Statement + `"}`, "p_lower: "},
+		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":8388608,"safe":4194304,"unsafe":4194304,"confidence":0.99,"lower":0.9999,"upper":1,"statement":"` + record.Statement + `"}`, "statistical: "},
 		{clbp, `"proof":{`, `"proof":{"boxes":[` + strings.Repeat("0,", 300) + `0],`, "proof: boxes"},
 		{clbp, `"log10_p_lower":-[^,]*`, `"log10_p_lower":-1000`, "log10_p_lower: "},
 		{clbp, `"eps":`, `"eps_sha256":null,"eps":`, "eps_sha256: it is null"},

@@ -18,6 +18,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/prove"
@@ -27,17 +28,19 @@ import (
 )
 
 // saidOnly are the fields of another class of which the table says when they are only said.
-var saidOnly = map[string]func(r *record) bool{
-	"margin":     func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint || r.Margin == nil },
-	"safe_boxes": func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint },
-	"rule":       func(r *record) bool { return len(r.Proof.Boxes) > 1 && r.Rule != largestBox },
-	"cells":      func(r *record) bool { return !r.claims() },
-	"tau":        func(r *record) bool { return !r.claims() },
-	"stopped":    func(r *record) bool { return true },
-	"eps":        func(r *record) bool { return r.EpsSHA256 != "" || r.RadiusEnd != "" },
-	"clip":       func(r *record) bool { return r.ClipSHA256 != "" },
-	"mean":       func(r *record) bool { return r.MeanSHA256 != "" },
-	"std":        func(r *record) bool { return r.StdSHA256 != "" },
+var saidOnly = map[string]func(r *record.Record) bool{
+	"margin": func(r *record.Record) bool {
+		return r.Boxes == "sampled" || r.Rule == record.Disjoint || r.Margin == nil
+	},
+	"safe_boxes": func(r *record.Record) bool { return r.Boxes == "sampled" || r.Rule == record.Disjoint },
+	"rule":       func(r *record.Record) bool { return len(r.Proof.Boxes) > 1 && r.Rule != record.LargestBox },
+	"cells":      func(r *record.Record) bool { return !r.Claims() },
+	"tau":        func(r *record.Record) bool { return !r.Claims() },
+	"stopped":    func(r *record.Record) bool { return true },
+	"eps":        func(r *record.Record) bool { return r.EpsSHA256 != "" || r.RadiusEnd != "" },
+	"clip":       func(r *record.Record) bool { return r.ClipSHA256 != "" },
+	"mean":       func(r *record.Record) bool { return r.MeanSHA256 != "" },
+	"std":        func(r *record.Record) bool { return r.StdSHA256 != "" },
 }
 
 // kindsOf returns what is known of each field: its class in the table of fields, and said where it is
@@ -56,13 +59,13 @@ func kindsOf() map[string][]string {
 // fieldsOf are the names of all fields of records, those within objects with a dot.
 func fieldsOf(t reflect.Type, within string) (names []string) {
 	for f := range t.NumField() {
-		name, _ := fieldTag(t.Field(f))
+		name, _, _ := strings.Cut(t.Field(f).Tag.Get("json"), ",")
 		names = append(names, within+name)
 		of := t.Field(f).Type
 		if of.Kind() == reflect.Pointer {
 			of = of.Elem()
 		}
-		if within == "" && of.Kind() == reflect.Struct && of != reflect.TypeFor[decimal]() {
+		if within == "" && of.Kind() == reflect.Struct && of != reflect.TypeFor[record.Decimal]() {
 			names = append(names, fieldsOf(of, name+".")...)
 		}
 	}
@@ -73,7 +76,7 @@ func fieldsOf(t reflect.Type, within string) (names []string) {
 // says when fields of another class are only said.
 func TestListOfFields(t *testing.T) {
 	kinds := kindsOf()
-	all := slices.DeleteFunc(fieldsOf(reflect.TypeFor[record](), ""), func(n string) bool { return n == "proof.chains" })
+	all := slices.DeleteFunc(fieldsOf(reflect.TypeFor[record.Record](), ""), func(n string) bool { return n == "proof.chains" })
 	for _, name := range all {
 		if len(kinds[name]) == 0 {
 			t.Errorf("the table does not have the field %s", name)
@@ -151,11 +154,11 @@ func variedRuns(t *testing.T) [][][]byte {
 	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0, 0.5]]]`
 	asked, _, _ := gridQuestion(t, net.Activation{Kind: net.ReLU}, boxes)
 	grid := withGrid(t, asked, 10, 0.99, `"grids":[[[0,0.5],[]],[[],[]]],"mixtures":[[0.5,0.5]]`)
-	var r record
+	var r record.Record
 	if err := json.Unmarshal(grid, &r); err != nil {
 		t.Fatal(err)
 	}
-	return append(runs, [][]byte{changed(t, grid, `"run":"\w+"`, `"run":"`+runOf([]string{r.ID})+`"`)})
+	return append(runs, [][]byte{changed(t, grid, `"run":"\w+"`, `"run":"`+record.RunOf([]string{r.ID})+`"`)})
 }
 
 // radiiOfTests is a .npy file of the numbers 1/64 and 1/32.
@@ -348,7 +351,7 @@ func TestSaid(t *testing.T) {
 			v, _ := c.Check(t.Context(), line, true)
 			together.Add(v)
 		}
-		r, err := parseRecord(lines[0])
+		r, err := record.Parse(lines[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,18 @@
 package check
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/record"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/sumtest"
 	"psafe/internal/testscale"
 )
@@ -41,11 +42,11 @@ func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ..
 }
 
 // proofsOf are certify's proofs as a record has them.
-func proofsOf(r *claim.Result) (list []networkProof) {
+func proofsOf(r *claim.Result) (list []record.NetworkProof) {
 	for _, p := range r.Proof.Networks {
-		n := networkProof{Network: p.Network, Cells: p.Cells}
+		n := record.NetworkProof{Network: p.Network, Cells: p.Cells}
 		if p.Witness != nil {
-			n.Witness = &witnessProof{p.Witness.Box, p.Witness.At}
+			n.Witness = &record.WitnessProof{Box: p.Witness.Box, At: p.Witness.At}
 		}
 		list = append(list, n)
 	}
@@ -58,10 +59,10 @@ func TestSamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	listed := 0
 	for i := range testscale.Cases(t, 200) {
-		post := randomSet(t, rng, 12, activations[i%len(activations)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
-		task := randomTask(rng, post, 0)
+		post := randomSet(t, rng, 12, checktest.Activations[i%len(checktest.Activations)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
+		task := checktest.RandomTask(rng, post, 0)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			r := certified(t, p, post, prove.Config{Method: prove.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
+			r := checktest.Certified(t, p, post, prove.Config{Method: prove.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
 			proofs := proofsOf(r)
 			listed += len(proofs)
 			c, err := countNetworks(t.Context(), post, &task, proofs, r.SafeSamples)
@@ -95,10 +96,10 @@ func TestWitnessBelowRounding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := randomTask(rand.New(rand.NewPCG(4, 7)), post, 0)
+		task := checktest.RandomTask(rand.New(rand.NewPCG(4, 7)), post, 0)
 		task.T, task.Inner = task.T[:1], task.Inner[:1]
 		task.S = property.ArgmaxIs(0, 2)
-		r := certified(t, bound.Float32, post, prove.Config{Method: prove.Finite, Cells: 8}, []property.Task{task})[0]
+		r := checktest.Certified(t, bound.Float32, post, prove.Config{Method: prove.Finite, Cells: 8}, []property.Task{task})[0]
 		want := 0
 		if margin == 1e-9 {
 			want = 1
@@ -111,13 +112,13 @@ func TestWitnessBelowRounding(t *testing.T) {
 }
 
 // forgedNetworks are proofs that do not hold, or that are none.
-func forgedNetworks(proofs []networkProof, n int) map[string][]networkProof {
-	f := map[string][]networkProof{
-		"a network that is none":    append(slices.Clone(proofs), networkProof{Network: n, Cells: []int{-1}}),
-		"a negative network":        append(slices.Clone(proofs), networkProof{Network: -1, Cells: []int{-1}}),
-		"a proof of nothing":        append(slices.Clone(proofs), networkProof{Network: 0}),
-		"a witness that is no text": append(slices.Clone(proofs), networkProof{Network: 0, Witness: &witnessProof{0, "?"}}),
-		"a witness outside of T":    append(slices.Clone(proofs), networkProof{Network: 0, Witness: &witnessProof{7, ""}}),
+func forgedNetworks(proofs []record.NetworkProof, n int) map[string][]record.NetworkProof {
+	f := map[string][]record.NetworkProof{
+		"a network that is none":    append(slices.Clone(proofs), record.NetworkProof{Network: n, Cells: []int{-1}}),
+		"a negative network":        append(slices.Clone(proofs), record.NetworkProof{Network: -1, Cells: []int{-1}}),
+		"a proof of nothing":        append(slices.Clone(proofs), record.NetworkProof{Network: 0}),
+		"a witness that is no text": append(slices.Clone(proofs), record.NetworkProof{Network: 0, Witness: &record.WitnessProof{Box: 0, At: "?"}}),
+		"a witness outside of T":    append(slices.Clone(proofs), record.NetworkProof{Network: 0, Witness: &record.WitnessProof{Box: 7, At: ""}}),
 	}
 	if len(proofs) > 0 {
 		f["a network listed twice"] = append(slices.Clone(proofs), proofs[0])
@@ -129,55 +130,24 @@ func forgedNetworks(proofs []networkProof, n int) map[string][]networkProof {
 func TestForgedSamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	post := randomSet(t, rng, 6, net.Activation{Kind: net.ReLU}, 2, 4, 2)
-	task := randomTask(rng, post, 0)
+	task := checktest.RandomTask(rng, post, 0)
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0, 0}, CHi: []float64{0, 0}, D: 1, DHi: 1}}}
 	at := task.T[0].EncodePoint(task.T[0].Lo)
 	if c, err := countNetworks(t.Context(), post, &task, nil, 0); err != nil || len(c.safe) != 6 || c.pLowerDown(len(c.safe)) != 1 || c.pUpperUp() != 1 {
 		t.Errorf("all safe: %+v, %v", c, err)
 	}
-	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
+	if _, err := countNetworks(t.Context(), post, &task, []record.NetworkProof{{Network: 2, Witness: &record.WitnessProof{Box: 0, At: at}}}, 0); err == nil {
 		t.Error("a safe network is taken for an unsafe one")
 	}
 	task.S.Rows[0].D, task.S.Rows[0].DHi = -1, -1
-	if c, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || len(c.safe) != 0 || c.unsafe != 1 || c.pLowerDown(len(c.safe)) != 0 || !(c.pUpperUp() < 1) {
+	if c, err := countNetworks(t.Context(), post, &task, []record.NetworkProof{{Network: 2, Witness: &record.WitnessProof{Box: 0, At: at}}}, 0); err != nil || len(c.safe) != 0 || c.unsafe != 1 || c.pLowerDown(len(c.safe)) != 0 || !(c.pUpperUp() < 1) {
 		t.Errorf("all unsafe: %+v, %v", c, err)
 	}
 	trees := slices.Repeat([]int{-1}, len(task.T))
-	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
+	if _, err := countNetworks(t.Context(), post, &task, []record.NetworkProof{{Network: 2, Cells: trees}}, 0); err == nil {
 		t.Error("an unsafe network is taken for a safe one")
 	}
 	if _, err := countNetworks(t.Context(), sumtest.RandomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
 		t.Error("normal weights are taken for a finite set")
-	}
-}
-
-// TestDerived: the mean's bound is not below certify's, nor above what draws show.
-func TestDerived(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 3))
-	for i := range testscale.Cases(t, 200) {
-		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
-		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
-		got, known := meanDown(post, &task, 1-r.Lower())
-		if theirs := r.Derived.MeanLower; known == math.IsNaN(theirs) || got < theirs {
-			t.Errorf("%d: %v (%v), certify's %v", i, got, known, theirs)
-		}
-		if r.Lower() > 0 && r.Lower() < 1 {
-			if more, _ := meanDown(post, &task, 1); known && !(more < got) {
-				t.Errorf("%d: without a lower bound %v, with it %v", i, more, got)
-			}
-		}
-		if norms := normsUp(post, task.T); len(post.Layers) == 1 && known {
-			w, square := post.NewWeights(), 0.0
-			const draws = 500
-			for d := range draws {
-				post.Draw(5, d, w)
-				y := post.Network().OutputsApprox(w, task.T[0].Lo)[0]
-				square += y * y / draws
-			}
-			if square > norms[0]*norms[0]*1.5 {
-				t.Errorf("%d: E y^2 is about %v, bound %v", i, square, norms[0]*norms[0])
-			}
-		}
 	}
 }

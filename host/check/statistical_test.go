@@ -1,57 +1,13 @@
 package check
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
-	"psafe/host/prove/measure"
-	"psafe/host/read/property"
-	"psafe/internal/testscale"
 )
-
-// TestIntervals: the limits of certify pass, and nothing that is narrower by a billionth.
-func TestIntervals(t *testing.T) {
-	rng := rand.New(rand.NewPCG(71, 72))
-	for range testscale.Cases(t, 1000) {
-		n := 1 + rng.IntN(1<<rng.IntN(12))
-		safe := rng.IntN(n + 1)
-		unsafe := rng.IntN(n - safe + 1)
-		if rng.IntN(2) == 0 {
-			safe, unsafe = n, 0
-		}
-		alpha := []float64{0.005, 1e-9, 0.25}[rng.IntN(3)]
-		confidence := 1 - 2*alpha
-		lower, upper := measure.ClopperPearsonDown(safe, n, (1-confidence)/2), measure.ClopperPearsonUp(n-unsafe, n, (1-confidence)/2)
-		text := func(lower, upper float64) string {
-			return fmt.Sprintf(`{"samples":%d,"safe":%d,"unsafe":%d,"confidence":%v,"lower":%s,"upper":%s,"statement":"%s"}`,
-				n, safe, unsafe, confidence, property.DecimalDown(lower), property.DecimalUp(upper), statement)
-		}
-		of := func(lower, upper float64) error {
-			var s interval
-			if err := strictly([]byte(text(lower, upper)), &s); err != nil {
-				t.Fatal(err)
-			}
-			return s.consistent()
-		}
-		if err := of(lower, upper); err != nil {
-			t.Fatalf("%v: %s", err, text(lower, upper))
-		}
-		if narrow := lower + 2e-9*min(lower, 1-lower) + 1e-300; narrow < upper && of(narrow, upper) == nil {
-			t.Fatalf("a limit that is too narrow passes: %s", text(narrow, upper))
-		}
-		if narrow := upper - 2e-9*min(upper, 1-upper) - 1e-15; narrow > lower && of(lower, narrow) == nil {
-			t.Fatalf("a limit that is too narrow passes: %s", text(lower, narrow))
-		}
-	}
-	if tailAtMost(1e9, 2e9, exactly(0.4), exactly(0.1)) {
-		t.Error("a tail that is too long to be added up is believed")
-	}
-}
 
 func TestIntervalRecords(t *testing.T) {
 	j := images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{By: new(prove.Statistical), Draws: new(50), NoUpper: true}, bound.Float32)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/cases"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -92,7 +94,7 @@ func TestCheckGrids(t *testing.T) {
 	single := gridFail(t, post, task, planes)
 	mixedTask := *task
 	var err error
-	if mixedTask.S, err = mixed(&task.S, [][]float64{{0.5, 0.5}}); err != nil {
+	if mixedTask.S, err = cases.Mixed(&task.S, [][]float64{{0.5, 0.5}}); err != nil {
 		t.Fatal(err)
 	}
 	mixedTask.S.Any = mixedTask.S.Any[2:]
@@ -180,7 +182,7 @@ func TestCheckVCAS(t *testing.T) {
 	options := format.Options{Scale: posterior.ScaleSD, Activations: []net.Activation{{Kind: net.ReLU}}}
 	line := written(t, &certify.Job{Posterior: certify.Posterior{Path: path, Options: options}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
 		Method: certify.Method{By: new(prove.NeuronSum), NoUpper: true}})[0]
-	r, err := parseRecord(line)
+	r, err := record.Parse(line)
 	if err != nil || r.Proof.Grids == nil || r.Proof.Mixtures == nil || r.Proof.Large == nil || r.Proof.Centres == nil || r.PLower.Lo < 0.8 {
 		t.Fatalf("%v: %s", err, line)
 	}

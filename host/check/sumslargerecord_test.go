@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/check/cases"
 	"psafe/host/check/sums"
 	net "psafe/host/model/network"
 )
@@ -29,7 +30,7 @@ func TestCheckLarge(t *testing.T) {
 	}
 	line, post, task := gridQuestionOf(t, post, boxes)
 	const grids, mixtures, points = `"grids":[[[0],[]],[[],[]]]`, `"mixtures":[[0.5,0.5]]`, 6 + 1
-	s, err := mixed(&task.S, [][]float64{{0.5, 0.5}})
+	s, err := cases.Mixed(&task.S, [][]float64{{0.5, 0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"psafe/host/check/record"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
 // ofPropertyFile is the task of a property file.
-func (f *files) ofPropertyFile(r *record, path string, post *posterior.Posterior) (*property.Task, error) {
+func (f *files) ofPropertyFile(r *record.Record, path string, post *posterior.Posterior) (*property.Task, error) {
 	if len(r.Clip) > 0 || r.Norm != "" || r.InputScale != "" || r.Fix != "" || r.Free != "" || r.Channels != "" || r.EpsSHA256 != "" || r.ClipSHA256 != "" {
 		return nil, fmt.Errorf("clip: a property file has none, nor an input scale, fixed inputs or channels")
 	}
@@ -42,7 +43,7 @@ func (f *files) ofPropertyFile(r *record, path string, post *posterior.Posterior
 }
 
 // ofPoints is the task of a point of a data file: T is the ball around it.
-func (f *files) ofPoints(r *record, path string, post *posterior.Posterior) (*property.Task, error) {
+func (f *files) ofPoints(r *record.Record, path string, post *posterior.Posterior) (*property.Task, error) {
 	t := &property.Task{Index: r.Index}
 	points, err := f.pointsOf(r, path, post)
 	if err != nil {
@@ -62,7 +63,7 @@ func (f *files) ofPoints(r *record, path string, post *posterior.Posterior) (*pr
 }
 
 // around makes the boxes of a task: those of the region around its point, normalised.
-func (f *files) around(r *record, t *property.Task, points *property.Points, region *property.Region, post *posterior.Posterior) error {
+func (f *files) around(r *record.Record, t *property.Task, points *property.Points, region *property.Region, post *posterior.Posterior) error {
 	if err := points.RegionOf(t, t.Index, region); err != nil {
 		return fmt.Errorf("eps: %w", err)
 	}
@@ -74,8 +75,8 @@ func (f *files) around(r *record, t *property.Task, points *property.Points, reg
 }
 
 // pointsOf reads the data file of a record, with images in the order that the record says.
-func (f *files) pointsOf(r *record, path string, post *posterior.Posterior) (*property.Points, error) {
-	label, err := labelColumn(r.Flags)
+func (f *files) pointsOf(r *record.Record, path string, post *posterior.Posterior) (*property.Points, error) {
+	label, err := record.LabelColumn(r.Flags)
 	if err != nil {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
@@ -111,7 +112,7 @@ func (f *files) pointsOf(r *record, path string, post *posterior.Posterior) (*pr
 }
 
 // region reads what T is around a point, and the files that say it.
-func (f *files) region(r *record, inputs int) (*property.Region, error) {
+func (f *files) region(r *record.Record, inputs int) (*property.Region, error) {
 	for _, text := range append([]string{r.Eps}, r.Clip...) {
 		if err := there(property.VectorFile(text), ""); err != nil {
 			return nil, err
@@ -147,7 +148,7 @@ const fromPosterior = "posterior"
 
 // normalise takes the boxes of a task to those of the network: with the mean and the standard
 // deviation of the record, which are the posterior's if its file says any.
-func (f *files) normalise(r *record, t *property.Task, post *posterior.Posterior, shape []int) error {
+func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Posterior, shape []int) error {
 	says := post.Input.Mean != nil || post.Input.Std != nil
 	if says != (r.Mean == fromPosterior) || says != (r.Std == fromPosterior) {
 		return fmt.Errorf("mean: it is %.40q and std %.40q; whether the posterior's file says them: %v", r.Mean, r.Std, says)
@@ -182,14 +183,8 @@ func (f *files) normalise(r *record, t *property.Task, post *posterior.Posterior
 	return nil
 }
 
-// templates holds the templates of a file, and its digest.
-type templates struct {
-	list   []*property.Template
-	sha256 string
-}
-
 // ofTemplate is the task of a property of a file whose boxes are relative to points.
-func (f *files) ofTemplate(r *record, path string, post *posterior.Posterior) (*property.Task, error) {
+func (f *files) ofTemplate(r *record.Record, path string, post *posterior.Posterior) (*property.Task, error) {
 	if err := there(r.Template, ""); err != nil {
 		return nil, err
 	}

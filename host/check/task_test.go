@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/record"
 	"psafe/host/job/certify"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -163,7 +164,7 @@ func TestNormOfPosterior(t *testing.T) {
 		{says, posterior.Input{Mean: []float64{0.5, 0, 1}, Std: []float64{0.25}}, "mean: "},
 		{says, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.25}, Shape: []int{2, 1}}, ""},
 	} {
-		r, err := parseRecord(k.line)
+		r, err := record.Parse(k.line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +200,7 @@ func TestTaskIsThatOfTheRun(t *testing.T) {
 	}
 	var f files
 	for i, line := range written(t, j) {
-		r, err := parseRecord(line)
+		r, err := record.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func TestTaskIsThatOfTheRun(t *testing.T) {
 func TestLongRadii(t *testing.T) {
 	names := map[string]string{}
 	for _, eps := range []string{"1/255", "[" + strings.Repeat("1/255,", 20) + "0]", "[" + strings.Repeat("1/255,", 20) + "1]", strings.Repeat("radii/", 9) + "a.npy", strings.Repeat("radii/", 9) + "b.npy"} {
-		name := (&record{Eps: eps}).asks()
+		name := (&record.Record{Eps: eps}).Asks()
 		if other, known := names[name]; known || len(name) > 200 {
 			t.Errorf("%.200s is that of %s and %s", name, eps, other)
 		}

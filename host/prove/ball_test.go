@@ -256,9 +256,9 @@ func TestBallsRefused(t *testing.T) {
 		{prove.Config{Method: prove.Phases}, "method phases is for boxes"},
 		{prove.Config{Method: prove.Statistical, Samples: 9, Confidence: 0.9}, "method statistical is for boxes"},
 		{prove.Config{Samples: 9, Confidence: 0.9}, "leave --draws out"},
-		{prove.Config{Cells: 4}, "leave --cells out"},
+		{prove.Config{Cells: 4}, "leave --options cells out"},
 		{prove.Config{Mean: true}, "leave --target out"},
-		{prove.Config{Derived: true}, "--derived is for boxes"},
+		{prove.Config{Derived: true}, "--options derived is for boxes"},
 	} {
 		err := prove.Run(t.Context(), []*engine.Engine{e}, c.cfg, []property.Task{task}, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -15,6 +15,7 @@ import (
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/ontop"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/sumtest"
@@ -115,7 +116,9 @@ func TestCorrelatedRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := eng.OnTop() != nil || eng.Masked() != nil, last || i == 3; got != want {
+		_, notTop := ontop.New(post)
+		_, notMasked := ontop.NewMasked(post)
+		if got, want := notTop == nil || notMasked == nil, last || i == 3; got != want {
 			t.Errorf("rows of it are bounded: %v, want %v", got, want)
 		}
 		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})

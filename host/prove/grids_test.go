@@ -20,7 +20,7 @@ func TestGrids(t *testing.T) {
 	e := gridsEngine(t, 1, 8)
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 4, DHi: 4}
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-3}, Hi: []float64{3}}}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-	sums, err := e.Sums()
+	sums, err := sumsOf(e)
 	if err != nil {
 		t.Fatal(err)
 	}

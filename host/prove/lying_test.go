@@ -49,10 +49,8 @@ func (d *lying) Do(a bound.Operation) error {
 		return err
 	}
 	var outputs []bound.Array
-	for _, o := range a.Outputs() {
-		if o.Array != nil {
-			outputs = append(outputs, o.Array)
-		}
+	for _, o := range bound.Outputs(a) {
+		outputs = append(outputs, o.Array)
 	}
 	kernel := bound.NameOf(a)
 	if len(outputs) > 0 && outputs[0].Len() >= 24 {

@@ -247,11 +247,11 @@ func (c *Config) TakesBalls(p *posterior.Posterior) error {
 	case c.Samples > 0:
 		return errors.New("networks are drawn for boxes, not for balls: leave --draws out, or use --norm inf")
 	case c.Cells > 1:
-		return errors.New("balls are not cut into cells: leave --cells out, or use --norm inf")
+		return errors.New("balls are not cut into cells: leave --options cells out, or use --norm inf")
 	case c.Mean:
 		return errors.New("means are bounded on boxes, not on balls: leave --target out, or use --norm inf")
 	case c.Derived:
-		return errors.New("--derived is for boxes, not for balls: leave it out, or use --norm inf")
+		return errors.New("--options derived is for boxes, not for balls: leave it out, or use --norm inf")
 	case p.RequireIndependent() != nil:
 		return fmt.Errorf("balls are for independent normal weights; this posterior is %s: use --norm inf", p.Describe())
 	case !p.Network().Chain():

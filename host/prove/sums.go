@@ -88,7 +88,7 @@ func gridSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 // bySums makes a result for each task. That the time of a task is up is no error: what is in its
 // result by then is valid.
 func bySums(ctx context.Context, e *engine.Engine, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error) ([]*claim.Result, error) {
-	sums, err := e.Sums()
+	sums, err := sumsOf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func upperBySums(ctx context.Context, e *engine.Engine, results []*claim.Result)
 	if !e.Chain || len(e.Normal.Layers) != 2 || e.Normal.Inputs() > 8 {
 		return nil
 	}
-	sums, err := e.Sums()
+	sums, err := sumsOf(e)
 	if err != nil {
 		return err
 	}
@@ -138,4 +138,20 @@ func upperBySums(ctx context.Context, e *engine.Engine, results []*claim.Result)
 		}
 	}
 	return ctx.Err()
+}
+
+// keptSums is the posterior of an engine as sums of neurons need it.
+type keptSums struct{ of *neuronsum.Sum }
+
+var keepSums = engine.Keep[keptSums]{New: func(*engine.Engine) *keptSums { return new(keptSums) }}
+
+// sumsOf prepares an engine's posterior for sums of neurons once.
+func sumsOf(e *engine.Engine) (*neuronsum.Sum, error) {
+	kept := keepSums.Of(e)
+	if kept.of != nil {
+		return kept.of, nil
+	}
+	n, err := neuronsum.New(e.Normal)
+	kept.of = n
+	return n, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
+	"psafe/host/record/fields"
 )
 
 // Verdicts of decisions.
@@ -61,7 +62,14 @@ const mostInputs = 1 << 20
 var hashSeed = maphash.MakeSeed()
 
 // ruleFlags are the flags that say how the predictive decides.
-var ruleFlags = []string{"--link", "--costs", "--reject", "--action"}
+var ruleFlags = func() (names []string) {
+	for _, f := range fields.Flags {
+		if f.Rule {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}()
 
 // rule are their values in a record.
 func (r *Record) rule() map[string]string {

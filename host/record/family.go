@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
+
+	"psafe/host/record/fields"
 )
 
 // family is a digest of what P_safe follows from, but for a radius that is one number. What
@@ -60,12 +62,8 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// methodFlags tell how a question is answered, with whether a value follows: of all flags that the
-// field flags has, the others say which question it is.
-var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples": true, "--cells": true, "--depth": true, "--gamma": true, "--splits": true, "--confidence": true,
-	"--precision": true, "--time-limit": true, "--target": true, "--most": true, "--step": true, "--uniform": false, "--no-upper": false, "--derived": false}
-
-// questionFlags appends what is left of the field flags without methodFlags.
+// questionFlags appends what is left of the field flags without those that tell how a question is
+// answered.
 func questionFlags(b []byte, flags string) []byte {
 	for flags != "" {
 		var word string
@@ -74,12 +72,10 @@ func questionFlags(b []byte, flags string) []byte {
 			continue
 		}
 		word, flags = nextWord(flags)
-		value, known := methodFlags[word]
-		if known && value {
-			_, flags = nextWord(flags)
-		}
-		if !known {
+		if at := fields.FlagOf(word); at < 0 || fields.Flags[at].Asks {
 			b = append(append(b, ' '), word...)
+		} else if !fields.Flags[at].Bare {
+			_, flags = nextWord(flags)
 		}
 	}
 	return b

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,6 +26,23 @@ func tagged(t reflect.Type, within string) (names []string, omitted map[string]b
 	return names, omitted
 }
 
+// bounds are how the fields of t are rounded, by their types, empty where they are no bounds.
+func bounds(t reflect.Type, within string) map[string]fields.Bound {
+	of := map[string]fields.Bound{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		kind := t.Field(i).Type
+		if kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+			kind = kind.Elem()
+		}
+		of[within+name] = map[reflect.Type]fields.Bound{reflect.TypeFor[Down](): fields.Down, reflect.TypeFor[Up](): fields.Up}[kind]
+		if kind.Kind() == reflect.Struct && within == "" && name != "proof" && name != "require" {
+			maps.Copy(of, bounds(kind, name+"."))
+		}
+	}
+	return of
+}
+
 // TestFieldTable: the table of fields has those of a record, in their order.
 func TestFieldTable(t *testing.T) {
 	names, omitted := tagged(reflect.TypeFor[Record](), "")
@@ -38,9 +56,14 @@ func TestFieldTable(t *testing.T) {
 		if !slices.Contains(fields.Classes, f.Class) || f.Digest != "" && fields.Of(f.Digest) == nil {
 			t.Errorf("%s: class %q, digest %q", f.Name, f.Class, f.Digest)
 		}
-		// What may be another question must be in the identity, but for what tells of a run.
-		if ofRun := slices.Contains([]string{"id", "task", "tasks", "run"}, f.Name); f.Asked != (f.Class == fields.Question && !ofRun) && f.Name != "inputs" {
-			t.Errorf("%s: it is of class %s, part of the identity: %v", f.Name, f.Class, f.Asked)
+		// What was asked is in the identity, but for what tells of a run.
+		if ofRun := slices.Contains([]string{"id", "task", "tasks", "run"}, f.Name); f.OfRun != ofRun {
+			t.Errorf("%s: it tells of the run: %v", f.Name, f.OfRun)
+		}
+	}
+	for name, bound := range bounds(reflect.TypeFor[Record](), "") {
+		if f := fields.Of(name); f.Bound != bound {
+			t.Errorf("%s is rounded %q, the table has %q", name, bound, f.Bound)
 		}
 	}
 	if names = append(names, "checksum"); !slices.Equal(names, table) {

@@ -134,12 +134,12 @@ func (f *FoundRadii) ShareAt(eps property.Exact) (lower, upper *big.Rat) {
 	return lower, upper.Sub(big.NewRat(1, 1), upper)
 }
 
-// DecimalDown is a number, not below 0, as a decimal of so many digits behind the point, rounded down;
-// DecimalUp is rounded up.
+// DecimalDown is a number as a decimal of so many digits behind the point, rounded down; DecimalUp, of a
+// number not below 0, is rounded up.
 func DecimalDown(r *big.Rat, digits int) string {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
 	scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(scale))
-	whole := new(big.Int).Div(scaled.Num(), scaled.Denom()) // Euclid's: down also below 0, for DecimalUp
+	whole := new(big.Int).Div(scaled.Num(), scaled.Denom()) // Euclid's: down also below 0
 	return new(big.Rat).SetFrac(whole, scale).FloatString(digits)
 }
 

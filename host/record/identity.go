@@ -124,15 +124,22 @@ func Asked(a, b *Record) (field, inA, inB string) {
 	return strings.TrimPrefix(field, "~"), inA, inB
 }
 
-// Differ is the first field in which two records differ, these before others, and its values as JSON:
-// nothing if they do not.
+// Differ is the first field in which two records of one question differ, these before others, and its
+// values as JSON: nothing if they do not. What tells of the machine does not count, nor how paths are
+// spelled.
 func Differ(a, b *Record, these ...string) (field, inA, inB string) {
 	object := func(r *Record) map[string]json.RawMessage {
 		text, err := json.Marshal(r)
 		if err != nil {
 			panic(fmt.Sprintf("record: a record is no JSON: %v", err))
 		}
-		return fieldsOf(text)
+		all := fieldsOf(text)
+		for _, f := range fields.Table {
+			if f.Apart || f.Digest != "" {
+				delete(all, f.Name)
+			}
+		}
+		return all
 	}
 	return firstOther(object(a), object(b), these...)
 }

@@ -88,24 +88,10 @@ func (s *Sum) Add(x float64) {
 func (s *Sum) N() int { return s.n }
 
 // MeanDown is the mean, rounded down; 0 of no numbers.
-func (s *Sum) MeanDown() float64 {
-	exact := s.mean()
-	mean, _ := exact.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(exact) > 0 {
-		mean = math.Nextafter(mean, 0)
-	}
-	return mean
-}
+func (s *Sum) MeanDown() float64 { return float64(ratDown(s.mean())) }
 
 // MeanUp is the mean, rounded up; 0 of no numbers.
-func (s *Sum) MeanUp() float64 {
-	exact := s.mean()
-	mean, _ := exact.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(exact) < 0 {
-		mean = math.Nextafter(mean, 2)
-	}
-	return mean
-}
+func (s *Sum) MeanUp() float64 { return 0 - float64(ratDown(new(big.Rat).Neg(s.mean()))) }
 
 func (s *Sum) mean() *big.Rat {
 	var text []byte

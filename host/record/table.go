@@ -17,20 +17,13 @@ import (
 // FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
 // than p says.
 func FormatDown[B ~float64](p B, digits int) string {
-	// 40 digits are exact enough to cut: a float64 below 1 that prints as
-	// 0.99..9 there is below 1.
-	text := strconv.FormatFloat(float64(p), 'f', 40, 64)
-	return text[:len(text)-40+digits]
+	return DecimalDown(new(big.Rat).SetFloat64(float64(p)), digits)
 }
 
 // FormatUp prints p in [0, 1] with digits decimals, rounded up: never less than p
 // says.
 func FormatUp[B ~float64](p B, digits int) string {
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	exact := new(big.Rat).SetFloat64(-float64(p))
-	exact.Mul(exact, new(big.Rat).SetInt(unit))
-	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor of -p
-	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
+	return DecimalUp(new(big.Rat).SetFloat64(float64(p)), digits)
 }
 
 // tableWidth is the greatest number of columns of a terminal that a table takes.
@@ -343,15 +336,10 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// decimals prints x with digits decimals, rounded down, towards -Inf: exactly, by
-// way of a whole number of units of the last digit.
+// decimals prints x with digits decimals, rounded down, towards -Inf.
 func decimals[B ~float64](x *B, digits int) string {
 	if x == nil {
 		return "-"
 	}
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	exact := new(big.Rat).SetFloat64(float64(*x))
-	exact.Mul(exact, new(big.Rat).SetInt(unit))
-	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor: the denominator is positive
-	return new(big.Rat).SetFrac(whole, unit).FloatString(digits)
+	return FormatDown(*x, digits)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"psafe/kernels"
@@ -58,15 +57,12 @@ func builds() (list []build) {
 type code struct {
 	kernel string
 	build  build
-	// registers of a work-item, of 32 bits; scalar ones are shared by those of a wave.
-	registers, scalar int
-	// local memory of a work-group, private memory of a work-item, in bytes.
-	local, private int
-	// spills are registers in private memory; waves how many waves a SIMD has room for.
-	spills, waves int
+	// registers of a work-item, of 32 bits, and waves, which a SIMD has room for: of PTX neither is known.
+	registers, waves int
+	// private memory of a work-item, in bytes; spills are registers in it.
+	private, spills int
 	// fused counts fused multiply-adds; size is the number of instructions.
 	fused, size int
-	loops       []loop
 	// flushes says what flushes subnormal numbers or may be contracted later, or is "".
 	flushes string
 }
@@ -84,9 +80,9 @@ func missing() string {
 	return ""
 }
 
-// compileAll compiles a program for targets in both precisions; keep is a folder for
-// the assembly, or "". The kernels of a build are in the order of kernels.All.
-func compileAll(source string, targets []target, keep string) (all []code, err error) {
+// compileAll compiles a program for targets in both precisions. The kernels of a build are in the
+// order of kernels.All.
+func compileAll(source string, targets []target) (all []code, err error) {
 	for _, t := range targets {
 		for _, real64 := range []bool{false, true} {
 			b, shape := build{t.name, real64}, kernels.OnGPU
@@ -94,11 +90,6 @@ func compileAll(source string, targets []target, keep string) (all []code, err e
 			text, err := compile(source, t, shape)
 			if err != nil {
 				return nil, fmt.Errorf("%v: %w", b, err)
-			}
-			if keep != "" {
-				if err := os.WriteFile(filepath.Join(keep, strings.ReplaceAll(b.String(), "/", "-")+".s"), []byte(text), 0o644); err != nil {
-					return nil, err
-				}
 			}
 			list, err := t.read(text, b)
 			if err != nil {

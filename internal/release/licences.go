@@ -35,6 +35,7 @@ var modules = []module{
 	{path: "git.sr.ht/~sbinet/gg", licence: "MIT"},
 	{path: "github.com/ajstarks/svgo", licence: "CC-BY-4.0"}, // of gonum.org/v1/plot; the heading names its author, as that licence asks
 	{path: "github.com/andybalholm/brotli", licence: "MIT"},
+	{path: "github.com/cpuguy83/go-md2man/v2", licence: "MIT"}, // of cobra/doc
 	{path: "github.com/ebitengine/purego", licence: "Apache-2.0"},
 	{path: "github.com/golang/freetype", licence: "FTL", files: "licenses/ftl.txt"}, // of its two licences the one we take
 	{path: "github.com/google/uuid", licence: "BSD-3-Clause"},
@@ -44,6 +45,7 @@ var modules = []module{
 	{path: "github.com/parquet-go/jsonlite", licence: "MIT"},
 	{path: "github.com/parquet-go/parquet-go", licence: "Apache-2.0 AND MIT", files: "*/*/LICENSE"}, // bloom/xxhash, encoding/thrift
 	{path: "github.com/pierrec/lz4/v4", licence: "BSD-3-Clause"},
+	{path: "github.com/russross/blackfriday/v2", licence: "BSD-2-Clause"}, // of go-md2man
 	{path: "github.com/spf13/cobra", licence: "Apache-2.0"},
 	{path: "github.com/spf13/pflag", licence: "BSD-3-Clause"},
 	{path: "github.com/twpayne/go-geom", licence: "BSD-2-Clause"},

@@ -90,6 +90,10 @@ saves("one-features", net(lambda s, x: torch.sigmoid(s.b(torch.relu(s.a(x)).flat
       "conv2d activation:relu flatten dense", classes=2)
 saves("one-line", net(lambda s, x: torch.sigmoid(s.b(torch.relu(s.a(x)))[:, 0] * 2 + 1), a=Bayes(4, 8), b=Bayes(8, 1)), X,
       "dense activation:relu dense batch_norm batch_norm dense", classes=2)
+for name, end in (("log-sigmoid", F.logsigmoid), ("other", lambda y: 1 - torch.sigmoid(y))):  # no logits
+    model = net(lambda s, x: end(s.b(torch.relu(s.a(x)))), a=Bayes(4, 8), b=Bayes(8, 1))  # noqa: B023
+    said = notes(px.save_torch, path("one-" + name), model, inputs=X, classes=2)
+    assert "all reference outputs are on one side of 0" in said, (said, np.load(path("one-" + name))["reference.logits"])
 saves("one-tanh", mlp(nn.Tanh(), n=1), X, "dense:relu dense:tanh dense", classes=2)
 drops = lambda: nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 1), nn.Sigmoid())  # noqa: E731
 saves("one-dropout", drops(), X, "dense:relu dense", px.save_torch_dropout, classes=2)

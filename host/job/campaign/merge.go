@@ -169,7 +169,7 @@ func disagree(a, b record.Placed) error {
 	case float64(b.PLower) > float64(a.PUpper):
 		return disagreement(a, b, fmt.Sprintf("p_upper is %s", a.PUpper.Exact()), fmt.Sprintf("p_lower %s", b.PLower.Exact()))
 	case a.Stopped == "" && b.Stopped == "":
-		field, inA, inB = difference(a.Record, b.Record)
+		field, inA, inB = record.Differ(a.Record, b.Record, "p_lower", "p_upper") // bounds first
 	}
 	if field == "" {
 		return nil
@@ -180,17 +180,6 @@ func disagree(a, b record.Placed) error {
 func disagreement(a, b record.Placed, inA, inB string) error {
 	return &Disagreement{fmt.Sprintf("task %d (index %d): %s in %s (device %s), and %s in %s (device %s): one of them is wrong: psafe check and psafe crosscheck tell which; move its file away and run its tasks again",
 		a.Task, a.Index, inA, a.Place(), a.Device, inB, b.Place(), b.Device)}
-}
-
-// difference is the first field, bounds before others, in which two records of one identity
-// differ, and its values as JSON. What tells of the machine does not count, nor how paths are
-// spelled, which is all that two of one identity can differ in of what was asked.
-func difference(a, b *record.Record) (field, inA, inB string) {
-	alike := *b
-	alike.Seconds, alike.PeakBytes, alike.Version, alike.Device = a.Seconds, a.PeakBytes, a.Version, a.Device
-	alike.Posterior, alike.PosteriorSDFile, alike.Inputs, alike.Template = a.Posterior, a.PosteriorSDFile, a.Inputs, a.Template
-	alike.Eps, alike.Clip, alike.Mean, alike.Std = a.Eps, a.Clip, a.Mean, a.Std
-	return record.Differ(a, &alike, "p_lower", "p_upper")
 }
 
 // Output is the file of merged results, and what becomes of one that is there.

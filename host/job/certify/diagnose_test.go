@@ -35,7 +35,7 @@ func TestDiagnosis(t *testing.T) {
 		"T":              {conv, `^T: at the point itself p_lower is at least 0\.99\d\d, with --eps 0\.0\d+ at least 0\.9\d\d\d`, `^--eps 0\.0(25|125)$`},
 		"the spread":     {glyphs("0.001", "24", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.88\d\d with half of the standard deviations \(--scale-factor 12\); 0\.\d+ if the last `, `^--scale-factor 12 shows`},
 		"by moments":     {glyphs("0.001", "40", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.(48|49|5)\d* with half of the standard deviations at the point itself \(--scale-factor 20 --eps 0\); 0\.\d+ if the last 2 layers alone are random \(standard deviations of 0 below`, `^--scale-factor 20 --eps 0 shows`},
-		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --no-upper`},
+		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --options no-upper`},
 		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
 		"phases":         {phases, `^--method phases proves p_lower 0\.9999 there`, `^--method phases$`},
 	} {

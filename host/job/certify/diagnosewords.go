@@ -89,7 +89,7 @@ func (d *diagnosis) hidden() int {
 // upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.
 func (d *diagnosis) upper(otherwise string) string {
 	if d.r.cfg.NoUpper && d.r.post.Independent() {
-		return "leave out --no-upper: p_upper may prove it"
+		return "leave out --options no-upper: p_upper may prove it"
 	}
 	return d.interval(otherwise)
 }

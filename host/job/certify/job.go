@@ -409,7 +409,7 @@ func (j *Job) check(cfg *prove.Config) error {
 	case j.TimeLimit != nil && drawnBoxes:
 		return errors.New("--time-limit is not for --boxes drawn: inputs share the boxes; --draws says how many, and --total-time-limit ends the run")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
-		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
+		return fmt.Errorf("--options recheck=%v is not between 0 and 1", j.recheck())
 	}
 	require, err := property.NewExact(cmp.Or(j.Require, DefaultRequire))
 	if err != nil {

@@ -137,7 +137,7 @@ func TestCommand(t *testing.T) {
 	j.Method = Method{Gamma: new(1e-5), Uniform: new(false), Seed: new(uint64(1<<64 - 1))}
 	j.Precision, j.Require, j.Out = new(bound.Float64), "0.5", Output{Path: "r.jsonl", Resume: true}
 	want := "psafe certify --posterior " + testFile("glyphs-64-32-10.npz") + " --scale sd --activation leaky_relu:0.1 --inputs " + testFile("glyphs-test-images-idx3-ubyte.gz") +
-		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --uniform=false --seed 18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
+		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --uniform=false --options seed=18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
 	if got := Shell(j.Command()); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -100,36 +100,36 @@ func (m *Method) costs() string { return strings.Join(strings.Fields(m.Costs), "
 func (m *Method) rule(classes int) (rule decide.Rule, err error) {
 	switch rule.Probit = m.Link == LinkProbit; {
 	case m.Link != "" && m.Link != LinkAverage && !rule.Probit:
-		return rule, fmt.Errorf("--link %.40q is neither %s nor %s", m.Link, LinkAverage, LinkProbit)
+		return rule, fmt.Errorf("--options link %.40q is neither %s nor %s", m.Link, LinkAverage, LinkProbit)
 	case m.Link != "" && !m.Decision:
-		return rule, errors.New("--link is for --target decision: add it, or leave --link out")
+		return rule, errors.New("--options link is for --target decision: add it, or leave link out")
 	case rule.Probit && (m.Costs != "" || m.Reject != "" || m.Action != ""):
-		return rule, errors.New("--costs, --reject and --action are for --link average: the probit rule decides for a class here")
+		return rule, errors.New("--options costs, reject and action are for link=average: the probit rule decides for a class here")
 	}
 	switch {
 	case m.Costs == "" && m.Reject == "" && m.Action == "":
 		return rule, nil
 	case !m.Decision:
-		return rule, errors.New("--costs, --reject and --action are for --target decision: add it, or leave them out")
+		return rule, errors.New("--options costs, reject and action are for --target decision: add it, or leave them out")
 	case m.Costs != "" && m.Reject != "":
-		return rule, errors.New("--costs and --reject exclude each other: what to abstain costs can be the last row of --costs")
+		return rule, errors.New("--options costs and reject exclude each other: what to abstain costs can be the last row of costs")
 	case m.Action != "" && m.Action != ActionTaken && m.Action != ActionLabel:
-		return rule, fmt.Errorf("--action %.40q is neither %s nor %s", m.Action, ActionTaken, ActionLabel)
+		return rule, fmt.Errorf("--options action %.40q is neither %s nor %s", m.Action, ActionTaken, ActionLabel)
 	case m.Costs != "":
 		if rule.Costs, err = property.ParseCosts(m.costs(), classes); err != nil {
-			return rule, fmt.Errorf("--costs %w", err)
+			return rule, fmt.Errorf("--options costs %w", err)
 		}
 	case m.Reject != "":
 		if rule.Costs, err = property.RejectBelow(m.Reject, classes); err != nil {
-			return rule, fmt.Errorf("--reject %w", err)
+			return rule, fmt.Errorf("--options reject %w", err)
 		}
 	default:
-		return rule, errors.New("--action is for --costs or --reject: without them the action is the class of the property")
+		return rule, errors.New("--options action is for costs or reject: without them the action is the class of the property")
 	}
 	rule.ByLabel = m.Action == ActionLabel
 	for k := 0; rule.ByLabel && k < classes; k++ {
 		if rule.Costs.BestFor(k) < 0 {
-			return rule, fmt.Errorf("--action label: several actions cost least for class %d: leave it out, or change --costs", k)
+			return rule, fmt.Errorf("--options action=label: several actions cost least for class %d: leave it out, or change costs", k)
 		}
 	}
 	return rule, nil
@@ -162,28 +162,28 @@ func (m *Method) check(cfg *prove.Config) error {
 	drawn := cfg.Method == prove.Statistical || or(m.Draws, 0) > 0 && cfg.Method != prove.Finite
 	switch {
 	case m.Cells != nil && boxes:
-		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once: leave it out")
+		return errors.New("--options cells is not for weight boxes: every box is checked on all of T at once: leave it out")
 	case m.Cells != nil && (cells < 1 || cells > mostCells):
-		return fmt.Errorf("--cells %d is not between 1 and %d", cells, mostCells)
+		return fmt.Errorf("--options cells=%d is not between 1 and %d", cells, mostCells)
 	case m.Depth != nil && *m.Depth < 1:
-		return fmt.Errorf("--depth %d is not above 0: give the most activations that rows pass, or leave it out", *m.Depth)
+		return fmt.Errorf("--options depth=%d is not above 0: give the most activations that rows pass, or leave it out", *m.Depth)
 	case m.Depth != nil && cfg.Method != prove.LBP && cfg.Method != prove.CLBP:
-		return fmt.Errorf("--depth is for rows of --method lbp and clbp, not of %v: choose one of them, or leave it out", cfg.Method)
+		return fmt.Errorf("--options depth is for rows of --method lbp and clbp, not of %v: choose one of them, or leave it out", cfg.Method)
 	case m.Depth != nil && drawn && !drawnBoxes:
-		return errors.New("--depth is not for networks that are drawn: leave out --draws, or --depth")
+		return errors.New("--options depth is not for networks that are drawn: leave out --draws, or depth")
 	case m.Confidence != nil && (!drawn || drawnBoxes) && cfg.Method != prove.Finite && cfg.Method != prove.Auto: // of which suits asks
 		return errConfidence
 	case !(confidence > 0 && confidence < 1):
-		return fmt.Errorf("--confidence %v is not between 0 and 1", confidence)
+		return fmt.Errorf("--options confidence=%v is not between 0 and 1", confidence)
 	case m.Seed != nil && !drawn && !drawnBoxes:
-		return errors.New("--seed is for --draws N: nothing else is drawn: add --draws, or leave --seed out")
+		return errors.New("--options seed is for --draws N: nothing else is drawn: add --draws, or leave seed out")
 	case m.Draws != nil && cfg.Method == prove.Finite:
 		return errors.New("--draws is not for --method finite: all networks of the posterior are decided: leave it out")
 	}
 	return nil
 }
 
-var errConfidence = errors.New("--confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave --confidence out")
+var errConfidence = errors.New("--options confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave confidence out")
 
 // What may be certified: P_safe alone, or the decision of the posterior predictive too, or means of
 // outputs.
@@ -205,11 +205,11 @@ func (r *ready) decides() (err error) {
 		noise, err := property.NewDecimal(r.Method.Noise)
 		switch {
 		case !r.cfg.Mean:
-			return errors.New("--noise is for --target mean: add it, or leave --noise out")
+			return errors.New("--options noise is for --target mean: add it, or leave noise out")
 		case err != nil:
-			return fmt.Errorf("--noise %w", err)
+			return fmt.Errorf("--options noise %w", err)
 		case noise.Lo < 0:
-			return fmt.Errorf("--noise %.40s is below 0: give a standard deviation", r.Method.Noise)
+			return fmt.Errorf("--options noise %.40s is below 0: give a standard deviation", r.Method.Noise)
 		}
 		r.cfg.Noise = &noise
 	}
@@ -232,7 +232,7 @@ func (r *ready) decides() (err error) {
 	}
 	if r.cfg.Rule.Probit {
 		if err := prove.DecidesByProbit(r.post); err != nil {
-			return fmt.Errorf("%s: --link probit: %w", r.Posterior.Path, err)
+			return fmt.Errorf("%s: --options link=probit: %w", r.Posterior.Path, err)
 		}
 	}
 	return nil
@@ -269,7 +269,7 @@ func (r *ready) suits() error {
 		return nil
 	}
 	if dependent != nil && r.cfg.Derived {
-		return fmt.Errorf("%s: --derived is for independent normal weights; this is %s: leave it out", path, post.Describe())
+		return fmt.Errorf("%s: --options derived is for independent normal weights; this is %s: leave it out", path, post.Describe())
 	}
 	switch m := r.cfg.Method; {
 	case m == prove.Auto && post.Networks() != nil:

@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -121,9 +122,7 @@ func (p *Posterior) Args() []string {
 		activations = append(activations, a.String())
 	}
 	l.add("activation", strings.Join(activations, ","))
-	l.add("sd", p.Options.SD)
-	l.add("sd-relative", p.Options.SDRelative)
-	l.add("sd-file", p.Options.SDFile)
+	l.add("sd", p.Options.Flag())
 	l.add("scale-factor", p.Factor)
 	l.add("predictive", p.predictive())
 	return l.args()
@@ -185,11 +184,49 @@ func (j *Job) Command() []string {
 	return append(append([]string{"psafe", command}, j.Posterior.Args()...), l.args()...)
 }
 
-// args are the settings as a program gets them.
+// optionKeys are the settings that a command line has in --options.
+var optionKeys = []string{"no-upper", "derived", "cells", "depth", "confidence", "seed", "noise", "link", "costs", "reject", "action"}
+
+// InOptions are the flags of a job of a campaign, each with its value behind it or by =, as a command
+// line has them: some are keys of --options there.
+func InOptions(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(strings.TrimPrefix(args[i], "--"), "=")
+		form := map[string]string{"sd-file": "--sd ", "sd-relative": "--sd relative:"}[name]
+		if slices.Contains(optionKeys, name) {
+			form = "--options " + name + "="
+		}
+		if !strings.HasPrefix(args[i], "--") || form == "" {
+			out = append(out, args[i])
+			continue
+		}
+		if !joined {
+			i++
+			value = args[i]
+		}
+		flag, before, _ := strings.Cut(form, " ")
+		out = append(out, flag, before+value)
+	}
+	return out
+}
+
+// args are the settings as a program gets them, those of --options in the first of them.
 func (l list) args() []string {
 	var args []string
+	options := -1
 	for _, s := range l {
 		switch {
+		case slices.Contains(optionKeys, s.name):
+			if options < 0 {
+				options, args = len(args)+1, append(args, "--options", "")
+			} else {
+				args[options] += ","
+			}
+			args[options] += s.name
+			if s.value != "" {
+				args[options] += "=" + s.value
+			}
 		case s.value == "":
 			args = append(args, "--"+s.name)
 		case s.name == "uniform":
@@ -202,7 +239,7 @@ func (l list) args() []string {
 }
 
 // plainWord is a word that means itself to every shell.
-var plainWord = regexp.MustCompile(`^(--[a-z-]+=)?[A-Za-z0-9_@%+:,./-]+$`)
+var plainWord = regexp.MustCompile(`^((--)?[a-z-]+=)?[A-Za-z0-9_@%+:,./-]+$`)
 
 // Shell joins words so that sh, bash and zsh read them as they are, byte for byte. No word may
 // have a NUL.

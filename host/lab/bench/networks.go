@@ -9,7 +9,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/engine"
+	"psafe/host/prove/clbp"
 	"psafe/host/read/property"
 )
 
@@ -101,14 +101,14 @@ func convolutions(size, filters int) iter.Seq2[string, *posterior.Posterior] {
 	}
 }
 
-// clbp bounds the inputs of a task by concentration LBP.
-func clbp(t *task) prepare {
+// concentration bounds the inputs of a task by concentration LBP.
+func concentration(t *task) prepare {
 	return func(d bound.Device) (func() error, func(), error) {
 		m, err := bound.NewModel(d, t.post, 4)
 		if err != nil {
 			return nil, nil, err
 		}
-		trial, err := m.NewCLBPTrial(t.post, engine.NoiseMoments(t.post), t.regions, t.rows)
+		trial, err := m.NewCLBPTrial(t.post, clbp.NoiseMoments(t.post), t.regions, t.rows)
 		if err != nil {
 			m.Release()
 			return nil, nil, err

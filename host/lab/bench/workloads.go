@@ -34,7 +34,7 @@ func workloads(small bool) []workload {
 		{"ibp 784-128-128-10, 1 box x 100 inputs, end to end", 0, 4 * float64(inputs*(in*128+128*128)), oneBox(bound.IBP, sizes, inputs)},
 		{"lbp 784-128-128-10, 1 box x 100 inputs, end to end", 0, 2 * back, oneBox(bound.LBP, sizes, inputs)},
 		// The rows of means, and as many of squares.
-		{"clbp 784-128-128-10, 100 inputs, one tau, end to end", 0, 4 * back, clbp(newTask(sizes, inputs, 0))},
+		{"clbp 784-128-128-10, 100 inputs, one tau, end to end", 0, 4 * back, concentration(newTask(sizes, inputs, 0))},
 	}
 	images, size, filters := 8, 28, 16
 	if small {
@@ -43,7 +43,7 @@ func workloads(small bool) []workload {
 	for name, post := range convolutions(size, filters) {
 		// As many as there are for rows over whole images.
 		flops := 8 * engine.PassCost(post) * float64(images)
-		list = append(list, workload{"clbp " + name + ", 8 images, one tau, end to end", 0, flops, clbp(around(post, images, 0))})
+		list = append(list, workload{"clbp " + name + ", 8 images, one tau, end to end", 0, flops, concentration(around(post, images, 0))})
 	}
 	for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 		list = append(list, workload{m.String() + " 4-512-9, 10500 sampled boxes x 1 input, end to end", 2 * 7177 * float64(samples), 0,

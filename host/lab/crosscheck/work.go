@@ -8,6 +8,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -87,7 +88,7 @@ func (w *work) certify(ctx context.Context, method prove.Method) error {
 }
 
 func (w *work) clbp(model *bound.Model) error {
-	t, err := model.NewCLBPTrial(w.post, engine.NoiseMoments(w.post), w.regions, w.rows)
+	t, err := model.NewCLBPTrial(w.post, clbp.NoiseMoments(w.post), w.regions, w.rows)
 	if err != nil {
 		return err
 	}

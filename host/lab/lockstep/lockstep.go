@@ -123,9 +123,6 @@ func place(o bound.Output, index int) string {
 func (d *Device) compare(operation string, outputs ...bound.Output) error {
 	d.Operations++
 	for _, o := range outputs {
-		if o.Array == nil {
-			continue
-		}
 		p := o.Array.(*pair)
 		a, err := bound.ReadAll(d.a, p.a)
 		if err != nil {
@@ -156,7 +153,7 @@ func (d *Device) Do(op bound.Operation) error {
 			return err
 		}
 	}
-	return d.compare(bound.NameOf(op), op.Outputs()...)
+	return d.compare(bound.NameOf(op), bound.Outputs(op)...)
 }
 
 // side is 0 for the first device and 1 for the second.

@@ -56,15 +56,16 @@ func steps(dev bound.Device, post *posterior.Posterior, lo, hi float64) (*plot.S
 	for i := range post.Layers[0].Outputs() {
 		s.Hidden = append(s.Hidden, plot.StepsNeuron{
 			Formula: affineWords(post.Layers[0], i, "x"),
-			Pre:     r.affine[0].at(i), Z: r.z[0].at(i), Lower: r.relaxLo[0].at(i), Upper: r.relaxHi[0].at(i),
+			Pre:     r.ends("affine", "preLo", "preHi", i), Z: r.ends("activate", "zLo", "zHi", i),
+			Lower: r.relaxed("aLo", "bLo", i), Upper: r.relaxed("aHi", "bHi", i),
 		})
 	}
 	// Row 0 bounds y and row 1 bounds -y, both from below.
-	margin := r.affine[1].lo
+	ibp, lbp := r.margin()
 	s.Output = plot.StepsOutput{
 		Formula: affineWords(post.Layers[1], 0, "z"),
-		IBP:     [2]float64{margin[0], -margin[1]}, LBP: [2]float64{r.bounds[0], -r.bounds[1]},
-		Lower: r.rows[0].at(0), Negated: r.rows[0].at(1),
+		IBP:     [2]float64{ibp[0], -ibp[1]}, LBP: [2]float64{lbp[0], -lbp[1]},
+		Lower: r.row(0), Negated: r.row(1),
 	}
 	return s, r.drawApprox(post, s)
 }
@@ -100,16 +101,6 @@ func stepsBox() bound.BoxSpec {
 	return bound.BoxSpec{Gamma: [][]float64{{stepsGamma}, {stepsGamma}}}
 }
 
-func (e ends) at(i int) [2]float64 { return [2]float64{e.lo[i], e.hi[i]} }
-
-func (l lines) at(i int) plot.StepsLine {
-	return plot.StepsLine{SlopeLo: l.a[i], SlopeHi: l.a[i], Constant: l.b[i]}
-}
-
-func (r rows) at(i int) plot.StepsLine {
-	return plot.StepsLine{SlopeLo: r.lo[i], SlopeHi: r.hi[i], Constant: r.c[i]}
-}
-
 // drawApprox evaluates networks of the posterior that lie in the weight box, those
 // of a sequence of draws that do.
 func (r *recorder) drawApprox(post *posterior.Posterior, s *plot.Steps) error {
@@ -134,7 +125,7 @@ func (r *recorder) drawApprox(post *posterior.Posterior, s *plot.Steps) error {
 func (r *recorder) holds(w [][]float64) bool {
 	for a, list := range w {
 		for i, v := range list {
-			if v < r.box[a].lo[i] || v > r.box[a].hi[i] {
+			if box := r.wrote["drawbox"][a]; v < box["lo"][i] || v > box["hi"][i] {
 				return false
 			}
 		}

@@ -178,14 +178,14 @@ func TestRecorder(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			if m.IBP[i] != r.affine[1].lo[i] || m.LBP[i] != r.bounds[i] {
-				t.Errorf("%v: row %d: %v and %v, recorded %v and %v", p, i, m.IBP[i], m.LBP[i], r.affine[1].lo[i], r.bounds[i])
+			if ibp, lbp := r.margin(); m.IBP[i] != ibp[i] || m.LBP[i] != lbp[i] {
+				t.Errorf("%v: row %d: %v and %v, recorded %v and %v", p, i, m.IBP[i], m.LBP[i], ibp[i], lbp[i])
 			}
 		}
 		for a := range box.Lo {
 			for i := range box.Lo[a] {
-				if r.box[a].at(i) != [2]float64{box.Lo[a][i], box.Hi[a][i]} {
-					t.Errorf("%v: array %d, weight %d: %v", p, a, i, r.box[a].at(i))
+				if of := r.wrote["drawbox"][a]; of["lo"][i] != box.Lo[a][i] || of["hi"][i] != box.Hi[a][i] {
+					t.Errorf("%v: array %d, weight %d: %v, %v", p, a, i, of["lo"][i], of["hi"][i])
 				}
 			}
 		}

@@ -40,7 +40,7 @@ type method struct {
 func (m method) sharp() bool { return m.second && m.e.Posterior.Independent() && m.e.Model.Sharpens() }
 
 // slopes says that rows of the property are tried with other lower slopes.
-func (m method) slopes() bool { return m.second && m.e.Noisy().Bends() }
+func (m method) slopes() bool { return m.second && of(m.e).noisy().Bends() }
 
 // hiddenSlopes says that so are rows of hidden layers.
 func (m method) hiddenSlopes() bool {
@@ -67,7 +67,7 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 		}
 		all = append(all, roots[i]...)
 	}
-	err := e.PrepareNoise()
+	err := of(e).prepareNoise()
 	if err == nil {
 		err = method.judge(ctx, all)
 	}
@@ -130,7 +130,7 @@ func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 	if point {
 		events = 2
 	}
-	return tau * events * (e.Noisy().MostEvents() / 2) * (1 + 0x1p-50)
+	return tau * events * (of(e).noisy().MostEvents() / 2) * (1 + 0x1p-50)
 }
 
 // judgeAt bounds the failure of cells with one tau.
@@ -180,10 +180,10 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 
 // cellChunk is how many cells fit the device at a time.
 func (m method) cellChunk(rows int) int {
-	free := m.e.Budget() - m.e.Noisy().CLBPBytes()
-	most := min(m.e.AtATime(free, m.e.Noisy().CLBPFootprint(rows), 1024), m.e.Noisy().MostCLBP(rows))
+	free := m.e.Budget() - of(m.e).noisy().CLBPBytes()
+	most := min(m.e.AtATime(free, of(m.e).noisy().CLBPFootprint(rows), 1024), of(m.e).noisy().MostCLBP(rows))
 	if m.e.Chain {
-		most = min(most, int(mostKept/m.e.Noisy().CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
+		most = min(most, int(mostKept/of(m.e).noisy().CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
 	}
 	return max(1, most)
 }
@@ -206,7 +206,7 @@ func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles
 
 // propagate runs one batch on a model and calls take for each cell, on all cores.
 func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
-	conc, err := m.e.DeviationsOn(on)
+	conc, err := of(m.e).deviationsOn(on)
 	if err != nil {
 		return err
 	}

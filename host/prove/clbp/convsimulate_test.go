@@ -40,7 +40,7 @@ func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *pro
 	}
 	defer e.Close()
 	m, c := method{e: e}, &cell{task: task, box: task.T[0], fail: 1}
-	dev, err := m.e.DeviationsOn(e.Model)
+	dev, err := of(m.e).deviationsOn(e.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, 
 		}
 		all = append(all, roots[i]...)
 	}
-	err := e.PrepareNoise()
+	err := of(e).prepareNoise()
 	if err == nil {
 		err = d.judgeDecision(ctx, all) // together: a device wants many
 	}
@@ -147,10 +147,10 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	if d.probit {
 		return d.decideByProbit(ctx, cells)
 	}
-	if d.second = false; d.e.Masked() != nil {
+	if d.second = false; of(d.e).mask() != nil {
 		return d.decideMasked(ctx, cells)
 	}
-	if d.e.OnTop() != nil {
+	if of(d.e).onTop() != nil {
 		if err := d.decideOnTop(ctx, cells); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 	}
 	d.balls = cells[0].ball != nil
 	rows := len(cells[0].task.S.Rows)
-	tau := min(max(budget/((2+radiusShare)*(d.e.Noisy().MostEvents()/2+1)), leastTau), mostTau)
+	tau := min(max(budget/((2+radiusShare)*(of(d.e).noisy().MostEvents()/2+1)), leastTau), mostTau)
 	for chunk := range slices.Chunk(cells, d.cellChunk(rows)) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -226,7 +226,7 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
 		laws, tails := make([]*measure.MarginLaw, len(c.task.S.Rows)), make([]float64, len(c.task.S.Rows))
 		for r := range laws {
-			row := d.e.OnTop().Row(&c.task.S.Rows[r])
+			row := of(d.e).onTop().Row(&c.task.S.Rows[r])
 			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
 		}
 		found := d.shown(c, laws, tails, 0)
@@ -243,7 +243,7 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
 	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
 		var laws []*measure.MarginLaw
-		for _, least := range d.e.OnTop().ProbitMargins(c.task.Label, known) {
+		for _, least := range of(d.e).onTop().ProbitMargins(c.task.Label, known) {
 			laws = append(laws, measure.NewMarginLaw(least, nil))
 		}
 		found := &shown{measure.PredictiveOf(laws, 0), 0} // the networks have no part in it

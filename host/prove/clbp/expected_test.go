@@ -70,7 +70,7 @@ func TestExpectedConcentration(t *testing.T) {
 				if pair[p], err = engine.New(fallback.New(bound.Precision(p)), nil, post, 8); err != nil {
 					t.Fatal(err)
 				}
-				pair[p].Deviations = map[*bound.Model]*bound.Deviations{pair[p].Model: plainConcentration(t, pair[p])}
+				of(pair[p]).deviations = map[*bound.Model]*bound.Deviations{pair[p].Model: plainConcentration(t, pair[p])}
 			}
 			engines[c.Posterior] = pair
 		}

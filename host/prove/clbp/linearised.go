@@ -22,8 +22,8 @@ func (m method) judgeLinearised(ctx context.Context, cells []*cell) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	features, err := engine.Somewhere(m.e, "preparing the mean network", func(on *bound.Model) ([]*engine.Features, error) {
-		below, _, err := m.e.LinearisedOn(on)
+	features, err := engine.Somewhere(m.e, "preparing the mean network", func(on *bound.Model) ([]*features, error) {
+		below, _, err := of(m.e).linearisedOn(on)
 		return below, err
 	})
 	if err != nil {
@@ -53,11 +53,11 @@ func (m method) judgeLinearised(ctx context.Context, cells []*cell) error {
 
 // linearisedOn asks a model about some cells.
 func (m method) linearisedOn(on *bound.Model, part []*cell) ([]engine.Answer, error) {
-	law, err := m.e.Linearised()
+	law, err := of(m.e).linearised()
 	if err != nil {
 		return nil, err
 	}
-	below, certain, err := m.e.LinearisedOn(on)
+	below, certain, err := of(m.e).linearisedOn(on)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (c *cell) take(fail, tau float64) {
 
 // maskedUp is (14) for dropout, with the tau that is best.
 func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
-	masked := m.e.Masked()
+	masked := of(m.e).mask()
 	pass, events := masked.On(known), float64(masked.Events())
 	try := func(at float64, coarse bool) float64 {
 		budget := at * events * (1 + 0x1p-50)
@@ -54,9 +54,18 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 	if events == 0 {
 		return try(0, false), 0
 	}
+	fail, tau = bestMaskedTau(func(at float64) float64 { return try(at, true) })
+	if fail == 1 {
+		return fail, tau
+	}
+	return slack.MasksUp(min(fail, try(tau, false))), tau
+}
+
+// bestMaskedTau looks for the tau with the least failure up, from slack.LeastTau on.
+func bestMaskedTau(failUp func(tau float64) float64) (fail, tau float64) {
 	fail = 1
 	take := func(at float64) bool {
-		f := try(at, true)
+		f := failUp(at)
 		if f < fail {
 			fail, tau = f, at
 			return true
@@ -68,22 +77,19 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 			break
 		}
 	}
-	if fail == 1 {
-		return fail, tau
-	}
-	if fail >= Enough {
+	if fail >= Enough && fail < 1 {
 		for at := tau * maskedStep; take(at); at *= maskedStep {
 		}
 		for at := tau / maskedStep; at >= slack.LeastTau && take(at); at /= maskedStep {
 		}
 	}
-	return slack.MasksUp(min(fail, try(tau, false))), tau
+	return fail, tau
 }
 
 // decideMasked bounds the decision on cells by the laws of rows, with the taus of several budgets, the best
 // of which counts.
 func (d *decider) decideMasked(ctx context.Context, cells []*cell) error {
-	masked := d.e.Masked()
+	masked := of(d.e).mask()
 	budgets, events := decisionBudgets, float64(masked.Events())
 	if events == 0 {
 		budgets, events = []float64{0}, 1

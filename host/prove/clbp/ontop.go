@@ -25,12 +25,12 @@ const (
 func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 	return m.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
 		var fail, tau float64
-		if m.e.Masked() != nil {
+		if of(m.e).mask() != nil {
 			fail, tau = m.maskedUp(c, known)
 		} else {
 			tails := make([]float64, len(c.task.S.Rows))
 			for r := range tails {
-				tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
+				tails[r] = of(m.e).onTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
 			}
 			fail = min(1, rowsUp(c, tails))
 		}
@@ -44,11 +44,11 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 	if len(cells) == 0 {
 		return nil
 	}
-	masked := m.e.Masked()
+	masked := of(m.e).mask()
 	if masked != nil && masked.First == 0 {
 		return m.eachInputs(ctx, cells, say)
 	}
-	features, err := engine.Somewhere(m.e, "preparing features", m.e.FeaturesOn)
+	features, err := engine.Somewhere(m.e, "preparing features", of(m.e).featuresOn)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 
 // onTop asks a model about some cells.
 func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row, say func(c *cell, known *ontop.Cell) func()) ([]engine.Answer, error) {
-	features, err := m.e.FeaturesOn(on)
+	features, err := of(m.e).featuresOn(on)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (m method) judge(ctx context.Context, cells []*cell) error {
 
 // firstTau returns what is tried first, and tausUp what is tried after that.
 func (m method) firstTau() float64 {
-	return min(max(Enough/2/(3*(m.e.Noisy().MostEvents()/2+1)), leastTau), mostFirstTau)
+	return min(max(Enough/2/(3*(of(m.e).noisy().MostEvents()/2+1)), leastTau), mostFirstTau)
 }
 
 func (m method) tausUp() []float64 {
@@ -50,7 +50,7 @@ func (m method) tausUp() []float64 {
 // alone reports whether nothing is known but what judgeOnTop says: of weights that depend on each other
 // in the last layer alone, of dropout, and of linearised networks.
 func (m method) alone() bool {
-	return m.linearised() || m.e.Masked() != nil || m.e.OnTop() != nil && !m.e.Posterior.Independent()
+	return m.linearised() || of(m.e).mask() != nil || of(m.e).onTop() != nil && !m.e.Posterior.Independent()
 }
 
 // judgePlainly is judge with hidden neurons bounded by a device alone.
@@ -58,7 +58,7 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if m.linearised() {
 		return m.judgeLinearised(ctx, cells)
 	}
-	if m.e.OnTop() != nil || m.e.Masked() != nil {
+	if of(m.e).onTop() != nil || of(m.e).mask() != nil {
 		if err := m.judgeOnTop(ctx, cells); err != nil {
 			return err
 		}

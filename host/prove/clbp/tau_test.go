@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/prove/slack"
+
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/model/network"
@@ -73,4 +75,15 @@ func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *engin
 	}
 	t.Cleanup(e.Close)
 	return e
+}
+
+// TestBestMaskedTau: the budget of masks whose failure falls with it for ever is one that psafe check takes.
+func TestBestMaskedTau(t *testing.T) {
+	fail, tau := bestMaskedTau(func(tau float64) float64 { return tau })
+	if fail != tau || !(tau >= slack.LeastTau && tau < maskedStep*slack.LeastTau) {
+		t.Errorf("failure %g with tau %g, want the least of at least %g", fail, tau, slack.LeastTau)
+	}
+	if fail, _ = bestMaskedTau(func(float64) float64 { return 1 }); fail != 1 {
+		t.Errorf("failure %g where every budget fails", fail)
+	}
 }

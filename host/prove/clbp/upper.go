@@ -33,13 +33,13 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]A
 		c := &cell{task: decide.Negated(results[i].Task), box: w.Box, fail: 1, dual: true}
 		owner[c], shown[c] = results[i], w.Point
 		switch {
-		case !(w.MarginApprox > 0) || e.OnTop() != nil || e.Masked() != nil || e.Posterior.About() != nil:
+		case !(w.MarginApprox > 0) || of(e).onTop() != nil || of(e).mask() != nil || e.Posterior.About() != nil:
 			cells = append(cells, c)
 		case probes == nil:
 			probes = []*cell{c}
 		}
 	}
-	if err := e.PrepareNoise(); err != nil {
+	if err := of(e).prepareNoise(); err != nil {
 		return nil, err
 	}
 	m := method{e: e}

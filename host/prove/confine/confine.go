@@ -80,7 +80,7 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 }
 
 func noiseOf(e *engine.Engine) (*phases.Noise, error) {
-	moments, err := e.Moments(e.Model)
+	moments, err := clbp.Moments(e, e.Model)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,12 @@ package engine
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
-	"psafe/internal/testkit/provetest"
 )
 
 // TestEmittedBeside: results are emitted in their order while others are put in, all of them before
@@ -66,19 +63,6 @@ func TestAtATime(t *testing.T) {
 	}{{dev, 1000, 10, 8}, {dev, 50, 10, 5}, {wide{dev}, 1000, 10, 100}, {wide{dev}, math.MaxInt64, 1, mostAtATime}, {dev, -5, 10, 1}} {
 		if got := (&Engine{Device: c.dev}).AtATime(c.free, c.each, 8); got != c.want {
 			t.Errorf("%+v: %d", c, got)
-		}
-	}
-}
-
-// TestMoments: each weight has its own, also where there are more than a core takes at a time.
-func TestMoments(t *testing.T) {
-	post := provetest.Noisy(rand.New(rand.NewPCG(1, 1)), 0.1, false, 90, 50, 2)
-	m := NoiseMoments(post)
-	for k, l := range post.Layers {
-		for j, got := range m.AbsMean[k] {
-			if want := measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j]); got != want {
-				t.Fatalf("layer %d, weight %d: %v, want %v", k, j, got, want)
-			}
 		}
 	}
 }

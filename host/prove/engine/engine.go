@@ -1,18 +1,16 @@
 // Package engine is a posterior on a device. It has chunks of work done, in halves and then by a spare
 // device where the device fails (Guarded), does some of the work again on the spare device and drops a
 // device that differs (Recheck), verifies weight boxes (Verify), and certifies tasks in groups, each
-// within its time (Run). It knows no method.
+// within its time (Run). It knows no method; what one prepares of a posterior it keeps with the engine (Keep).
 package engine
 
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/covary"
-	"psafe/host/prove/neuronsum"
-	"psafe/host/prove/ontop"
 )
 
 // Engine is a posterior on a device, and no more: it knows how much fits the device
@@ -42,27 +40,10 @@ type Engine struct {
 	moved    int
 	failures float64
 	fault    error
-	// Deviations is the posterior as concentration LBP needs it, by model; moments is what
-	// they are made of, once it has been asked for.
-	Deviations map[*bound.Model]*bound.Deviations
-	moments    *bound.Moments
-	// dependent are the layers of weights that depend on each other, once they have been asked for.
-	dependent []bound.Dependent
-	common    *covary.Shared
-	// top is the last layer, if it alone is random, once it has been asked for; features are the network
-	// below it, by model.
-	top      *ontop.Top
-	topAsked bool
-	// masked are the layers from the lowest on of which inputs are dropped.
-	masked      *ontop.Masked
-	maskedAsked bool
-	features    map[*bound.Model]*Features
-	// linear is what bounds linearised networks, and means the mean network by model, once they have been
-	// asked for.
-	linear *ontop.Linearised
-	means  map[*bound.Model]*meanOn
-	// sums is the posterior as sums of neurons need it, once it has been asked for.
-	sums *neuronsum.Sum
+	// kept is what methods keep with the engine, by *Keep, and releases gives back what of that has to be.
+	keeping  sync.Mutex
+	kept     map[any]any
+	releases []func()
 	// recheck compares the device with the spare one, and expected is what operations give on that
 	// one, once it has been asked for.
 	recheck  recheck
@@ -98,16 +79,8 @@ func NewOfDepth(dev bound.Device, spare func() bound.Device, post *posterior.Pos
 
 // Close gives the device's memory back.
 func (e *Engine) Close() {
-	for m, c := range e.Deviations {
-		if c.Release(); c.Model() != m {
-			c.Model().Release()
-		}
-	}
-	for _, f := range e.features {
-		f.release()
-	}
-	for _, f := range e.means {
-		f.release()
+	for _, release := range e.releases {
+		release()
 	}
 	e.Model.Release()
 	if e.backup != nil {
@@ -221,151 +194,8 @@ func (e *Engine) spareModel() (*bound.Model, error) {
 	return e.backup, nil
 }
 
-// depends says that weights depend on each other in layers, or in all of them.
-func (e *Engine) depends() bool {
-	return (e.Posterior.Covariances() != nil || e.Posterior.SWAG() != nil || e.Posterior.Joint() != nil) && e.OnTop() == nil
-}
+// Depth is how many activations rows of hidden neurons pass at most, 0 for all.
+func (e *Engine) Depth() int { return e.depth }
 
-// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated, KindSWAG or KindJoint.
-func (e *Engine) PrepareNoise() error {
-	if !e.depends() {
-		return nil
-	}
-	_, err := Somewhere(e, "preparing noise", e.dependentOn)
-	return err
-}
-
-// Noisy is the model that DeviationsOn(e.Model) is of: e.Model, or of weights that depend on each other one
-// of their marginals, on the device that it was prepared on.
-func (e *Engine) Noisy() *bound.Model {
-	if !e.depends() {
-		return e.Model
-	}
-	if c := e.Deviations[e.Model]; c != nil {
-		return c.Model()
-	}
-	return e.Deviations[e.backup].Model()
-}
-
-// dependentOn prepares a posterior of weights that depend on each other beside a model, once: a model of
-// their marginals, as all that may move makes noise, with what depends on what.
-func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
-	if c := e.Deviations[m]; c != nil {
-		return c, nil
-	}
-	if err := e.Posterior.RequireRows(); err != nil {
-		return nil, err
-	}
-	ended := func() error { return bound.Ended(m.Device()) }
-	if err := e.prepareDependent(ended); err != nil {
-		return nil, err
-	}
-	marginals, err := e.Posterior.Marginals(ended)
-	if err != nil {
-		return nil, err
-	}
-	moments, err := noiseMoments(marginals, ended)
-	if err != nil {
-		return nil, err
-	}
-	model, err := bound.NewDependentModel(m.Device(), marginals, 0, e.depth)
-	if err != nil {
-		return nil, err
-	}
-	own := marginals
-	switch {
-	case e.Posterior.Joint() != nil: // nothing is a weight's own
-		own = e.Normal
-	case e.common != nil:
-		own = e.Posterior.Diagonal()
-	}
-	c, err := model.NewDeviations(own, moments)
-	if err != nil {
-		model.Release()
-		return nil, err
-	}
-	if e.common != nil {
-		c.Share(e.common, e.Posterior.Joint() != nil)
-	} else {
-		c.Depend(e.dependent)
-	}
-	e.keepDeviations(m, c)
-	return c, nil
-}
-
-// prepareDependent works out, once, what weights depend on. It may have to stop (ended), and is begun anew then.
-func (e *Engine) prepareDependent(ended func() error) (err error) {
-	switch {
-	case e.common != nil || e.dependent != nil:
-		return nil
-	case e.Posterior.SWAG() != nil || e.Posterior.Joint() != nil:
-		e.common, err = covary.NewShared(e.Posterior)
-		return err
-	}
-	all := e.Posterior.Covariances()
-	e.dependent = make([]bound.Dependent, len(all))
-	for k, c := range all {
-		if c == nil {
-			continue
-		}
-		l, err := covary.NewDependent(&e.Posterior.Layers[k], c, ended)
-		if err != nil {
-			e.dependent = nil
-			return fmt.Errorf("layer %d: %w", k, err)
-		}
-		e.dependent[k] = l
-	}
-	return nil
-}
-
-func (e *Engine) keepDeviations(m *bound.Model, c *bound.Deviations) {
-	if e.Deviations == nil {
-		e.Deviations = map[*bound.Model]*bound.Deviations{}
-	}
-	e.Deviations[m] = c
-}
-
-// DeviationsOn prepares the posterior on a model once.
-func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
-	if e.depends() {
-		return e.dependentOn(m)
-	}
-	if c := e.Deviations[m]; c != nil {
-		return c, nil
-	}
-	if !e.Posterior.Independent() { // whose mean network has no deviations, and would be taken for it
-		return nil, fmt.Errorf("deviations of %s are not those of independent weights: this is a mistake in psafe, please report it", e.Posterior.Describe())
-	}
-	moments, err := e.Moments(m)
-	if err != nil {
-		return nil, err
-	}
-	c, err := m.NewDeviations(e.Normal, *moments)
-	if err != nil {
-		return nil, err
-	}
-	e.keepDeviations(m, c)
-	return c, nil
-}
-
-// Moments are those of the posterior's weights, once; the error is that of bound.Ended on the model.
-func (e *Engine) Moments(m *bound.Model) (*bound.Moments, error) {
-	if e.moments == nil {
-		moments, err := noiseMoments(e.Normal, func() error { return bound.Ended(m.Device()) })
-		if err != nil {
-			return nil, err
-		}
-		e.moments = &moments
-	}
-	return e.moments, nil
-}
-
-// Sums prepares the posterior for sums of neurons once.
-func (e *Engine) Sums() (*neuronsum.Sum, error) {
-	if e.sums != nil {
-		return e.sums, nil
-	}
-	n, err := neuronsum.New(e.Normal)
-	e.sums = n
-	return n, err
-}
+// Over is why work for the engine has to end, nil as long as it may go on.
+func (e *Engine) Over() error { return e.timing.over() }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/model/network"
 	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
@@ -84,17 +83,5 @@ func TestLateIsTold(t *testing.T) {
 			t.Errorf("%s: %v, stopped: %q", what, err, list[0].Stopped)
 		}
 		limit = 5 * time.Millisecond
-	}
-}
-
-// TestMomentsLook: preparing the posterior for concentration LBP can be stopped, and is begun anew.
-func TestMomentsLook(t *testing.T) {
-	post := provetest.Forked(2, 0.1, network.Activation{})
-	looks := 0
-	if _, err := noiseMoments(post, func() error { looks++; return nil }); err != nil || looks < len(post.Layers)/2 {
-		t.Errorf("%d looks, %v", looks, err)
-	}
-	if _, err := noiseMoments(post, func() error { return ErrTimeUp }); err != ErrTimeUp {
-		t.Error(err)
 	}
 }

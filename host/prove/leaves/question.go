@@ -47,7 +47,7 @@ const mostColumns = 256
 
 // on answers a question on a model; nil where nothing deviates that counts.
 func (q *question) on(e *engine.Engine, m *bound.Model) (got *answer, err error) {
-	dev, err := e.DeviationsOn(m)
+	dev, err := clbp.DeviationsOn(e, m)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 		return n.assembleONNX(opt)
 	}
 	if words := opt.SpreadWords(); words != "" {
-		return nil, fmt.Errorf("the file has standard deviations of its own: drop --sd, --sd-relative and --sd-file, which are for ONNX (a factor is --scale-factor)")
+		return nil, fmt.Errorf("the file has standard deviations of its own: drop --sd, which is for ONNX (a factor is --scale-factor)")
 	}
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")

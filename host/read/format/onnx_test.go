@@ -295,16 +295,16 @@ func TestONNXRefuses(t *testing.T) {
 		file       []byte
 		opt        Options
 	}{
-		{"nothing said", "--sd 0 (this one network) or --sd 0.05 (every weight), --sd-relative 0.01 (of the size of each weight), or --sd-file", mlp, Options{}},
-		{"two said", "give them by one of", mlp, Options{SD: "0", SDRelative: "1"}},
+		{"nothing said", "--sd 0 (this one network), --sd 0.05 (every weight), --sd relative:0.01 (of the size of each weight) or --sd FILE", mlp, Options{}},
+		{"two said", "give them by --sd", mlp, Options{SD: "0", SDRelative: "1"}},
 		{"no decimal", `--sd "big": it is no decimal`, mlp, Options{SD: "big"}},
 		{"infinite", `--sd "1e999": it is no decimal`, mlp, Options{SD: "1e999"}},
 		{"negative", `--sd "-1": it is no decimal`, mlp, Options{SD: "-1"}},
 		{"hexadecimal", `--sd "0x10": it is no decimal`, mlp, Options{SD: "0x10"}},
-		{"too small", `--sd-relative "1e-400": it is above 0 and below`, mlp, Options{SDRelative: "1e-400"}},
-		{"scale", "--scale variance is for --sd-file", mlp, Options{SD: "1", Scale: posterior.ScaleVariance}},
+		{"too small", `--sd "relative:1e-400": it is above 0 and below`, mlp, Options{SDRelative: "1e-400"}},
+		{"scale", "--scale variance is for --sd FILE", mlp, Options{SD: "1", Scale: posterior.ScaleVariance}},
 		{"no scale", "add --scale", mlp, Options{SDFile: "sd.npz"}},
-		{"no file", "--sd-file: nowhere.npz: ", mlp, Options{SDFile: "nowhere.npz", Scale: posterior.ScaleSD}},
+		{"no file", "--sd: nowhere.npz: ", mlp, Options{SDFile: "nowhere.npz", Scale: posterior.ScaleSD}},
 		{"no arrays", "neither a safetensors file nor a .npz", mlp, Options{SDFile: inFile(t, "x", []byte("text")), Scale: posterior.ScaleSD}},
 		{"another name", `array "weight" is named like no initialiser of the network, which has "b", "c", "mean", "v", "w"`, mlp, Options{SDFile: sidecar(t, named("weight", []int{1}, 1)), Scale: posterior.ScaleSD}},
 		{"another shape", `array "w" has shape [4 3], the initialiser [3 4]`, mlp, Options{SDFile: sidecar(t, named("w", []int{4, 3}, make([]float64, 12)...)), Scale: posterior.ScaleSD}},

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -50,6 +51,34 @@ func (o *Options) SetSpread(words, file string) (err error) {
 	return err
 }
 
+// relativeFlag begins the value of --sd that is SDRelative.
+const relativeFlag = "relative:"
+
+// decimalLetters are those of decimals. A name of none but these is ./NAME on a command line.
+const decimalLetters = "0123456789.eE+-"
+
+// SetFlag sets what --sd says: a decimal, relative:DECIMAL, or the name of a file.
+func (o *Options) SetFlag(sd string) {
+	if text, relative := strings.CutPrefix(sd, relativeFlag); relative {
+		o.SDRelative = text
+	} else if strings.Trim(sd, decimalLetters) == "" {
+		o.SD = sd
+	} else {
+		o.SDFile = sd
+	}
+}
+
+// Flag is what SetFlag takes, empty if the options say nothing.
+func (o *Options) Flag() string {
+	switch {
+	case o.SDRelative != "":
+		return relativeFlag + o.SDRelative
+	case o.SDFile != "" && strings.Trim(o.SDFile, decimalLetters) == "":
+		return "./" + o.SDFile
+	}
+	return cmp.Or(o.SDFile, o.SD)
+}
+
 // spread holds what the options say of the standard deviations.
 type spread struct {
 	random lower.Random
@@ -76,10 +105,10 @@ func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
 		}
 	}
 	if said != 1 {
-		return nil, errors.New("an ONNX file has no standard deviations: give them by one of --sd 0 (this one network) or --sd 0.05 (every weight), --sd-relative 0.01 (of the size of each weight), or --sd-file FILE.npz (by the names of the initialisers)")
+		return nil, errors.New("an ONNX file has no standard deviations: give them by --sd 0 (this one network), --sd 0.05 (every weight), --sd relative:0.01 (of the size of each weight) or --sd FILE.npz (by the names of the initialisers)")
 	}
 	if opt.SDFile == "" && opt.Scale != posterior.ScaleUnknown && opt.Scale != posterior.ScaleSD {
-		return nil, fmt.Errorf("--scale %v is for --sd-file: drop it", opt.Scale)
+		return nil, fmt.Errorf("--scale %v is for --sd FILE: drop it", opt.Scale)
 	}
 	s := &spread{relative: opt.SDRelative != "", scale: opt.Scale}
 	s.given = &posterior.Given{Words: opt.SpreadWords(), Path: opt.SDFile}
@@ -88,17 +117,14 @@ func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
 			return nil, noScale()
 		}
 		if err := s.readFile(opt.SDFile, g); err != nil {
-			return nil, fmt.Errorf("--sd-file: %w", &oneLine{opt.SDFile, err})
+			return nil, fmt.Errorf("--sd: %w", &oneLine{opt.SDFile, err})
 		}
 		return s, nil
 	}
-	flag, text := "--sd", opt.SD
-	if s.relative {
-		flag, text = "--sd-relative", opt.SDRelative
-	}
+	text := cmp.Or(opt.SDRelative, opt.SD)
 	var err error
 	if s.near, s.lo, s.hi, err = decimalBounds(text); err != nil {
-		return nil, fmt.Errorf("%s %.40q: %w", flag, text, err)
+		return nil, fmt.Errorf("--sd %.40q: %w", opt.Flag(), err)
 	}
 	s.random.Every = s.near > 0
 	return s, nil
@@ -107,7 +133,7 @@ func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
 // decimalBounds are the float64 nearest to a decimal >= 0, and those around it.
 func decimalBounds(text string) (near, lo, hi float64, err error) {
 	wrong := errors.New("it is no decimal number from 0 on, such as 0.05")
-	if len(text) > 100 || strings.Trim(text, "0123456789.eE+-") != "" {
+	if len(text) > 100 || strings.Trim(text, decimalLetters) != "" {
 		return 0, 0, 0, wrong
 	}
 	if near, err = strconv.ParseFloat(text, 64); err != nil || !(near >= 0) {
@@ -253,7 +279,7 @@ func (s *spread) fill(r *lower.Result, to *posterior.Params, ids []int32) error 
 			stored := s.stored[t.Name][e]
 			lo, hi = s.scale.SD(stored)
 			if !(lo >= 0 && lo <= hi && hi <= math.MaxFloat64) {
-				return fmt.Errorf("--sd-file: array %.60q: number %d is %v, which is no %v of a finite standard deviation", t.Name, e, stored, s.scale)
+				return fmt.Errorf("--sd: array %.60q: number %d is %v, which is no %v of a finite standard deviation", t.Name, e, stored, s.scale)
 			}
 			near = lo + (hi-lo)/2
 		}

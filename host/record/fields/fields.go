@@ -20,16 +20,30 @@ const (
 // Classes are all classes.
 var Classes = []Class{Proved, Certificate, Question, Compared, Said}
 
+// Bound is the direction in which a number is rounded.
+type Bound string
+
+// Bounds.
+const (
+	Down Bound = "down"
+	Up   Bound = "up"
+)
+
 // Field is one field of a record, or of an object in it: then its name is both, joined by a point.
 type Field struct {
 	Name string
 	// Type is the type in JSON for people, with ", omitted" where it is left out if it is empty.
 	Type string
 	// Class is what psafe check knows of it. Of a field that is Said it needs the type alone
-	// (host/check/record.go); it refuses records with fields that it does not read.
+	// (host/check/record/record.go); it refuses records with fields that it does not read.
 	Class Class
-	// Asked says that the field is part of the question, which the field id is a digest of.
-	Asked bool
+	// OfRun says of a field of class Question that it tells of the run, and not what was asked.
+	OfRun bool
+	// Apart says that records of one question may differ in it: it tells of the machine, or where a
+	// file is.
+	Apart bool
+	// Bound is the direction in which a bound is rounded.
+	Bound Bound
 	// Digest is the field with the digest of the file that this one may name. Where it is there, the
 	// identity has it alone.
 	Digest string
@@ -49,14 +63,38 @@ func Of(name string) *Field {
 	return nil
 }
 
-// Asked are the names of the fields of the question, in the order of names, which is theirs in the
-// identity.
+// Asked are the names of the fields of the question, of which the field id is a digest, in the order of
+// names, which is theirs in the identity. Of inputs it is the array of an archive.
 func Asked() (names []string) {
 	for _, f := range Table {
-		if f.Asked {
+		if f.Class == Question && !f.OfRun || f.Name == "inputs" {
 			names = append(names, f.Name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Flag is a flag that the field flags of a record may list.
+type Flag struct {
+	Name string
+	// Bare says that no value follows.
+	Bare bool
+	// Asks says that it is part of the question, and not of the way to its answer.
+	Asks bool
+	// Rule says that it tells how the predictive decides.
+	Rule bool
+}
+
+// Flags are these flags in their order.
+var Flags = []Flag{
+	{Name: "--method"}, {Name: "--boxes"}, {Name: "--samples"}, {Name: "--cells"}, {Name: "--depth"}, {Name: "--gamma"}, {Name: "--splits"}, {Name: "--uniform", Bare: true},
+	{Name: "--confidence"}, {Name: "--no-upper", Bare: true}, {Name: "--derived", Bare: true}, {Name: "--target"},
+	{Name: "--link", Asks: true, Rule: true}, {Name: "--costs", Asks: true, Rule: true}, {Name: "--reject", Asks: true, Rule: true}, {Name: "--action", Asks: true, Rule: true},
+	{Name: "--noise", Asks: true}, {Name: "--most"}, {Name: "--step"}, {Name: "--label-column", Asks: true}, {Name: "--precision"}, {Name: "--time-limit"}, {Name: "--require", Asks: true},
+}
+
+// FlagOf is the place of a flag in Flags, -1 if it is none of them.
+func FlagOf(name string) int {
+	return slices.IndexFunc(Flags, func(f Flag) bool { return f.Name == name })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/record"
+	"psafe/host/tell/summary"
 )
 
 // State names what is known of a cell of a heatmap.
@@ -71,7 +72,7 @@ func HeatGrid(records []record.Placed, file string, points [][2]float64, field s
 // fill sets the cells that records are about, which must be of one kind.
 func (g *Grid) fill(records []record.Placed, cells []*Cell) error {
 	first := &records[0]
-	names := posteriorNames(records)
+	names := summary.PosteriorNames(records, quoted)
 	for i := range records {
 		r := &records[i]
 		switch {

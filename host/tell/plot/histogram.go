@@ -42,9 +42,31 @@ func (b *columnsOf) Plot(c draw.Canvas, p *plot.Plot) {
 		if n == 0 {
 			continue
 		}
-		lo, hi := b.most*(float64(i)+b.left)/histogramBins, b.most*(float64(i)+b.right)/histogramBins
+		parts := float64(len(b.counts))
+		lo, hi := b.most*(float64(i)+b.left)/parts, b.most*(float64(i)+b.right)/parts
 		of.block(&c, vg.Rectangle{Min: vg.Point{X: trX(lo), Y: trY(0)}, Max: vg.Point{X: trX(hi), Y: trY(n)}})
 	}
+}
+
+// DrawCounts draws counts of what as columns from left to right. Texts stand at the edges of columns, of
+// which there is one more than columns.
+func DrawCounts(title, x, what string, counts []int, edges map[int]string) *Figure {
+	of := &columnsOf{most: float64(len(counts)), left: 0.06, right: 0.94, fill: color.Gray{0x55}, outline: draw.LineStyle{Color: color.Black, Width: vg.Points(0.6)}}
+	for _, n := range counts {
+		of.counts = append(of.counts, float64(n))
+	}
+	var ticks []plot.Tick
+	for i := range len(counts) + 1 {
+		if text, there := edges[i]; there {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: text})
+		}
+	}
+	p := newPlot(title, x, what)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, of.most, plot.ConstantTicks(ticks)
+	p.Y.Min, p.Y.Max = 0, max(1, slices.Max(of.counts))*1.05
+	p.Y.Tick.Marker = plot.TickerFunc(roundTicks)
+	p.Add(of)
+	return withLegend(p, 340, 200, nil)
 }
 
 // mostHistograms is the greatest number of panels of a figure of histograms.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -78,6 +79,13 @@ func (r *RadiiOf) refutedCurve(most float64) (x, y []float64) {
 	return shareAbove(at, len(r.Ends), most)
 }
 
+// shareCurves are the shares of the inputs of a series that are certified up to a radius, and not refuted
+// below it: corners of steps, as x and y.
+type shareCurves struct {
+	name               string
+	certified, refuted [2][]float64
+}
+
 // DrawRadii draws, for each series, the share of its inputs that are certified up to a radius as a line,
 // and the share of those that are not refuted there, dashed.
 func DrawRadii(list []RadiiOf) (*Figure, error) {
@@ -88,23 +96,55 @@ func DrawRadii(list []RadiiOf) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	var curves []shareCurves
+	for _, r := range list {
+		c := shareCurves{name: fmt.Sprintf("%s: %d inputs", r.Name, len(r.Ends))}
+		c.certified[0], c.certified[1] = r.certifiedCurve(most * 1.05)
+		c.refuted[0], c.refuted[1] = r.refutedCurve(most * 1.05)
+		curves = append(curves, c)
+	}
+	return drawShares(curves, most*1.05), nil
+}
+
+// DrawFound is DrawRadii of radii that were looked for, up to most.
+func DrawFound(name string, f *record.FoundRadii, most float64) *Figure {
+	curve := func(counts []record.RadiusCount, left, of int) (xy [2][]float64) {
+		at := func(x float64) {
+			xy[0], xy[1] = append(xy[0], x), append(xy[1], float64(left)/float64(max(1, of)))
+		}
+		at(0)
+		for _, c := range counts {
+			x := property.MustExact(c.Eps).Approx()
+			at(x)
+			left -= c.Inputs
+			at(x)
+		}
+		at(most)
+		return xy
+	}
+	c := shareCurves{name: fmt.Sprintf("%s: %d inputs", name, f.Inputs()), certified: curve(f.CertifiedAt(), f.Certified(), f.Inputs())}
+	if f.RefutedOf() > 0 {
+		c.refuted = curve(f.RefutedAt(), f.RefutedOf(), f.RefutedOf())
+	}
+	return drawShares([]shareCurves{c}, most)
+}
+
+// drawShares draws curves from 0 to end.
+func drawShares(list []shareCurves, end float64) *Figure {
 	p := newPlot("Radii up to which inputs are certified, and from which on they are refuted", "eps: radius of T (unit of the inputs)", "share of the inputs")
 	probabilities(p)
-	p.X.Min, p.X.Max = 0, most*1.05
+	p.X.Min, p.X.Max = 0, end
 	var keys []key
 	for i, r := range list {
 		line := draw.LineStyle{Color: inks[i%len(inks)], Width: vg.Points(1.6)}
 		dashed := line
 		dashed.Width, dashed.Dashes = vg.Points(1), []vg.Length{vg.Points(4), vg.Points(2)}
-		x, y := r.certifiedCurve(p.X.Max)
-		certified := stroke(x, y, line)
-		x, y = r.refutedCurve(p.X.Max)
-		refuted := stroke(x, y, dashed)
-		p.Add(refuted, certified)
-		keys = append(keys, key{fmt.Sprintf("%s: %d inputs", r.Name, len(r.Ends)), []plot.Thumbnailer{certified}})
+		certified := stroke(r.certified[0], r.certified[1], line)
+		p.Add(stroke(r.refuted[0], r.refuted[1], dashed), certified)
+		keys = append(keys, key{r.name, []plot.Thumbnailer{certified}})
 	}
 	keys = append(keys, key{"lines: certified up to this radius; dashed: not refuted below it", nil})
-	return withLegend(p, epsWidth, epsHeight, keys), nil
+	return withLegend(p, epsWidth, epsHeight, keys)
 }
 
 // largestOf is the largest radius of all.

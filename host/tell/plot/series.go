@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,7 +115,7 @@ func BarGroups(records []record.Placed, by []string) (groups []Group, methods, n
 	if len(by) == 1 {
 		method = func(*record.Placed) string { return "any method" }
 	}
-	posteriors := posteriorNames(records)
+	posteriors := summary.PosteriorNames(records, quoted)
 	several := slices.ContainsFunc(records, func(r record.Placed) bool { return r.Eps != records[0].Eps })
 	properties := severalProperties(records)
 	names, sorted := split(records, func(i int) string {
@@ -205,7 +204,7 @@ func methodWords(p *record.Placed) string {
 
 // labelled names each record's series by the words of by.
 func labelled(records []record.Placed, by []string) ([]string, error) {
-	posteriors := posteriorNames(records)
+	posteriors := summary.PosteriorNames(records, quoted)
 	labels := make([]string, len(records))
 	// A mean over different properties would say nothing: the page has them apart too.
 	asked := severalProperties(records) && !slices.Contains(by, "property")
@@ -227,9 +226,9 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 			case "precision":
 				parts = append(parts, quoted(r.Precision, 10))
 			case "inputs":
-				parts = append(parts, quoted(base(r.Inputs), 40))
+				parts = append(parts, quoted(summary.Base(r.Inputs), 40))
 			case "file":
-				parts = append(parts, quoted(base(r.File), 40))
+				parts = append(parts, quoted(summary.Base(r.File), 40))
 			case "eps":
 				parts = append(parts, "eps "+quoted(r.Eps, 20))
 			default:
@@ -249,53 +248,6 @@ func severalProperties(records []record.Placed) bool {
 	return slices.ContainsFunc(records, func(r record.Placed) bool {
 		return summary.PropertyOf(r.Record) != summary.PropertyOf(records[0].Record)
 	})
-}
-
-// posteriorNames are the file names of the posteriors, with as much more as tells
-// different ones apart: factor of the spread, digest, and what the flags said.
-func posteriorNames(records []record.Placed) []string {
-	names := make([]string, len(records))
-	owner, clash := map[string]string{}, map[string]bool{}
-	identity := func(r *record.Placed) string {
-		return r.PosteriorSHA256 + " " + r.PosteriorScale + " " + r.Predictive + " " + strings.Join(r.Activations, ",")
-	}
-	// Each level says more; a name that two posteriors share goes to the next.
-	for level := range 3 {
-		clear(owner)
-		for i := range records {
-			r := &records[i]
-			if level == 0 || clash[names[i]] {
-				names[i] = posteriorName(r, level)
-			}
-			if o, known := owner[names[i]]; known && o != identity(r) {
-				clash[names[i]] = true
-			}
-			owner[names[i]] = identity(r)
-		}
-	}
-	return names
-}
-
-func posteriorName(p *record.Placed, level int) string {
-	name := quoted(base(p.Posterior), 40)
-	if _, factor, ok := strings.Cut(p.PosteriorScale, " x "); ok {
-		name += " x " + quoted(factor, 12)
-	}
-	if p.Predictive != "" {
-		name += " " + quoted(p.Predictive, 12)
-	}
-	if level > 0 {
-		name += " " + quoted(p.PosteriorSHA256[:min(8, len(p.PosteriorSHA256))], 8)
-	}
-	if level > 1 {
-		name += " " + quoted(p.PosteriorScale, 20) + " " + quoted(strings.Join(p.Activations, ","), 40)
-	}
-	return name
-}
-
-// base is the last element of a path of any system.
-func base(name string) string {
-	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }
 
 // quoted makes a text from a file fit for a figure: no control characters, at most

@@ -32,7 +32,7 @@ func TestLinesApart(t *testing.T) {
 		return list
 	}
 	lines := func(records []record.Placed) string {
-		charts, left := chartsOf(records, posteriorNames(records))
+		charts, left := chartsOf(records, summary.PosteriorNames(records, fitted))
 		text := ""
 		for _, c := range charts {
 			for _, s := range c.Series {

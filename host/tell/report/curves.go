@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"psafe/host/record"
+	"psafe/host/tell/plot"
 	"psafe/host/tell/summary"
 )
 
@@ -23,7 +24,6 @@ type chart struct {
 // with its flags where a chart has several lines of one method.
 type series struct {
 	Method  string
-	Mark    template.HTML
 	Inputs  int
 	Points  []point
 	noLower bool
@@ -84,7 +84,6 @@ func chartsOf(records []record.Placed, names []string) (charts []chart, left []s
 				c = len(charts)
 				at[k.of], charts = c, append(charts, chart{Of: k.of})
 			}
-			s.Mark = legendMark(len(charts[c].Series))
 			charts[c].Series = append(charts[c].Series, s)
 		}
 		if note != "" {
@@ -93,9 +92,34 @@ func chartsOf(records []record.Placed, names []string) (charts []chart, left []s
 	}
 	for i := range charts {
 		c := &charts[i]
-		c.SVG = drawCurves(fmt.Sprintf("Mean bounds against eps, %s; the table below it has the numbers", c.Of), c.Series)
+		c.SVG = drawCurves(c)
 	}
 	return charts, left
+}
+
+// drawCurves draws the series of one chart.
+func drawCurves(c *chart) template.HTML {
+	var list []plot.Series
+	for _, s := range c.Series {
+		of := plot.Series{Name: fmt.Sprintf("%s, %d inputs", fitting(s.Method), s.Inputs)}
+		for _, p := range s.Points {
+			of.Points = append(of.Points, plot.EpsPoint{Eps: p.Eps, X: p.x, Mean: p.mean})
+		}
+		list = append(list, of)
+	}
+	figure, err := plot.DrawEps(list)
+	if err != nil { // which the table says too
+		return template.HTML(`<p class="note">` + template.HTMLEscapeString("Not drawn: "+err.Error()) + "</p>")
+	}
+	return picture(figure, fmt.Sprintf("Mean bounds against eps, %s; the table below it has the numbers", c.Of))
+}
+
+// fitting is as much of a name as a figure has room for.
+func fitting(name string) string {
+	if runes := []rune(name); len(runes) > 80 {
+		return string(runes[:78]) + ".."
+	}
+	return name
 }
 
 // seriesOf is the means of records by radius, over the questions that all radii have. With

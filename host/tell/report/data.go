@@ -174,3 +174,6 @@ func shown(text string) string {
 	}
 	return b.String()
 }
+
+// fitted is shown, of any length.
+func fitted(text string, _ int) string { return shown(text) }

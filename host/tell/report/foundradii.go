@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"math/big"
 	"strings"
 
 	"psafe/host/read/property"
 	"psafe/host/record"
+	"psafe/host/tell/plot"
 	"psafe/host/tell/summary"
 )
 
@@ -47,7 +49,8 @@ func radiiPartOf(g *summary.RadiiGroup) radiiPart {
 			most = x
 		}
 	}
-	part.SVG = drawShares("Shares of the inputs by radius, "+part.Of+"; the table below it has the numbers", f, most)
+	end, _ := most.Float64()
+	part.SVG = picture(plot.DrawFound(fitting(part.Of), f, max(end, math.SmallestNonzeroFloat64)), "Shares of the inputs by radius, "+part.Of+"; the table below it has the numbers")
 	for _, eps := range rowsOf(all) {
 		lower, upper := f.ShareAt(property.MustExact(eps))
 		part.Rows = append(part.Rows, radiusRow{shown(eps), record.DecimalDown(lower, 4), record.DecimalUp(upper, 4)})
@@ -94,47 +97,5 @@ func radiusHistogram(title, note string, counts []record.RadiusCount, most *big.
 		}
 		bins[min(i, radiusBins-1)].Count += c.Inputs
 	}
-	return drawHistogram(title, note, bins, map[int]string{0: "0", radiusBins / 2: edge(radiusBins / 2), radiusBins: edge(radiusBins)})
-}
-
-// drawShares draws the share of the inputs that are certified up to a radius, and dashed that of those
-// that are not refuted there, as steps from 0 to the largest radius.
-func drawShares(label string, f *record.FoundRadii, most *big.Rat) template.HTML {
-	var d drawing
-	d.begin(curveWidth, curveHeight, label)
-	right, ground := curveWidth-curveRight, curveHeight-curveBottom
-	end, _ := most.Float64()
-	atX := func(eps string) float64 {
-		if end == 0 {
-			return curveLeft
-		}
-		return curveLeft + property.MustExact(eps).Approx()/end*(right-curveLeft)
-	}
-	atY := func(share float64) float64 { return ground - share*(ground-curveTop) }
-	for i := range 6 {
-		y := atY(float64(i) / 5)
-		d.line("rule", curveLeft, y, right, y)
-		d.text("ytick", curveLeft-6, y+3.5, fmt.Sprintf("%.1f", float64(i)/5))
-	}
-	steps := func(counts []record.RadiusCount, left, n int, class string) {
-		var path strings.Builder
-		fmt.Fprintf(&path, "M%s %s", num(curveLeft), num(atY(float64(left)/float64(max(1, n)))))
-		for _, c := range counts {
-			left -= c.Inputs
-			fmt.Fprintf(&path, "H%sV%s", num(atX(c.Eps)), num(atY(float64(left)/float64(max(1, n)))))
-		}
-		fmt.Fprintf(&path, "H%s", num(right))
-		fmt.Fprintf(&d, `<path class="curve s0 %s" d="%s"/>`, class, path.String())
-	}
-	if f.RefutedOf() > 0 {
-		steps(f.RefutedAt(), f.RefutedOf(), f.RefutedOf(), "up")
-	}
-	steps(f.CertifiedAt(), f.Certified(), f.Inputs(), "down")
-	for i, x := range []float64{curveLeft, (curveLeft + right) / 2, right} {
-		text := strings.TrimSuffix(strings.TrimRight(new(big.Rat).Mul(most, big.NewRat(int64(i), 2)).FloatString(6), "0"), ".")
-		d.line("axis", x, ground, x, ground+4)
-		d.text([]string{"tick first", "tick", "tick last"}[i], x, ground+17, text)
-	}
-	d.text("label", (curveLeft+right)/2, curveHeight-4, "eps: radius of T")
-	return d.end()
+	return drawHistogram(title, note, "inputs", bins, map[int]string{0: "0", radiusBins / 2: edge(radiusBins / 2), radiusBins: edge(radiusBins)})
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -32,12 +31,14 @@ func groupsOf(result *summary.Result) groups {
 		name string
 		of   func(*summary.Group) string
 	}{
-		{"posterior", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Posterior), g.PosteriorSHA256) }},
+		{"posterior", func(g *summary.Group) string {
+			return fmt.Sprintf("%s (%.8s)", summary.Base(g.Posterior), g.PosteriorSHA256)
+		}},
 		{"spread", func(g *summary.Group) string { return g.PosteriorScale }},
 		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
 		{"predictive", func(g *summary.Group) string { return g.Predictive }},
 		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
-		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Inputs), g.InputsSHA256) }},
+		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", summary.Base(g.Inputs), g.InputsSHA256) }},
 		{"property", func(g *summary.Group) string { return g.Property }},
 		{"rule", func(g *summary.Group) string { return g.Rule }},
 		{"method", func(g *summary.Group) string { return g.Method }},
@@ -86,50 +87,4 @@ func (r *groupRow) fill(m *summary.Means, records int) {
 	if m.MeanPLower != nil {
 		r.Lower = record.FormatDown(*m.MeanPLower, 4)
 	}
-}
-
-// posteriorNames are the names of the posteriors' files, with as much more as tells different
-// ones apart.
-func posteriorNames(records []record.Placed) []string {
-	levels := []func(r *record.Record) string{
-		func(r *record.Record) string {
-			name := base(r.Posterior)
-			if _, factor, ok := strings.Cut(r.PosteriorScale, " x "); ok {
-				name += " x " + factor
-			}
-			if r.Predictive != "" {
-				name += " " + r.Predictive
-			}
-			return name
-		},
-		func(r *record.Record) string { return fmt.Sprintf(" %.8s", r.PosteriorSHA256) },
-		func(r *record.Record) string {
-			return fmt.Sprintf(" %s %s %.8s %s", r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, strings.Join(r.Activations, ","))
-		},
-	}
-	names := make([]string, len(records))
-	clash := map[string]bool{"": true}
-	for _, more := range levels {
-		owner := map[string]string{}
-		for i := range records {
-			r := records[i].Record
-			if clash[names[i]] {
-				names[i] += shown(more(r))
-			}
-			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ",")}, " ")
-			if of, known := owner[names[i]]; known && of != identity {
-				clash[names[i]] = true
-			}
-			owner[names[i]] = identity
-		}
-	}
-	return names
-}
-
-// base is the last element of a path of any system.
-func base(name string) string {
-	if name == "" {
-		return ""
-	}
-	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }

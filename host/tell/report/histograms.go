@@ -22,9 +22,9 @@ func histogramsOf(records []record.Placed, result *summary.Result) []histogram {
 	ticks := map[int]string{0: "0", len(lower) / 4: "0.25", len(lower) / 2: "0.5", 3 * len(lower) / 4: "0.75", len(lower): "1"}
 	var list []histogram
 	if result.WithPLower > 0 {
-		list = append(list, drawHistogram("p_lower", "P_safe is at least this: further right is better", lower, ticks), nearOne(records))
+		list = append(list, drawHistogram("p_lower", "P_safe is at least this: further right is better", "records", lower, ticks), nearOne(records))
 	}
-	return append(list, drawHistogram("p_upper", "P_safe is at most this: 1 says nothing", upper, ticks))
+	return append(list, drawHistogram("p_upper", "P_safe is at most this: 1 says nothing", "records", upper, ticks))
 }
 
 // nearOne counts records by the nines of p_lower, since 0.99 and 0.9999 are one bar elsewhere.
@@ -53,7 +53,7 @@ func nearOne(records []record.Placed) histogram {
 		}
 		bins[k].Count++
 	}
-	return drawHistogram("p_lower by nines", "the same records, by how near to 1 they come", bins, ticks)
+	return drawHistogram("p_lower by nines", "the same records, by how near to 1 they come", "records", bins, ticks)
 }
 
 // atLeast compares a bound, as records write it, with a decimal; it has to be asked only where

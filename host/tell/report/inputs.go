@@ -12,6 +12,7 @@ import (
 
 	"psafe/host/read/property"
 	"psafe/host/record"
+	"psafe/host/tell/summary"
 	"psafe/internal/infile"
 )
 
@@ -110,7 +111,7 @@ func draw(records []record.Placed, o Options) *drawn {
 			own.Shape = own.ShapeOf(firsts[k])
 		}
 		s, err := own.set(names[k], from, inputs[k])
-		s.Name = shown(base(names[k]))
+		s.Name = shown(summary.Base(names[k]))
 		if err != nil {
 			s.Note = fmt.Sprintf("the inputs of %s are not drawn: %s", s.Name, shown(err.Error()))
 			d.notes = append(d.notes, s.Note)
@@ -172,10 +173,10 @@ func (o *Options) candidates(name string) []string {
 	list := slices.Clone(o.Points)
 	// A file of that name is likely to be it, and others have to be read for nothing.
 	slices.SortStableFunc(list, func(a, b string) int {
-		return cmp.Compare(bool01(base(a) != base(name)), bool01(base(b) != base(name)))
+		return cmp.Compare(bool01(summary.Base(a) != summary.Base(name)), bool01(summary.Base(b) != summary.Base(name)))
 	})
 	if o.Data != "" {
-		list = append(list, filepath.Join(o.Data, base(name)))
+		list = append(list, filepath.Join(o.Data, summary.Base(name)))
 	}
 	for _, folder := range o.Bases {
 		if !filepath.IsAbs(name) {

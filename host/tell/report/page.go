@@ -96,7 +96,7 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 	gaps, pairs := record.Gaps(records), wordsOf(result.Contradictions)
 	sorted, why := weakest(records, result.Contradictions)
 	inputs := draw(sorted, o)
-	names := posteriorNames(records)
+	names := summary.PosteriorNames(records, fitted)
 	charts, left := chartsOf(records, names)
 	c := content{
 		Policy: policy(), Style: template.HTML("<style>" + pageCSS + "</style>"), Script: template.HTML("<script>" + pageJS + "</script>"),
@@ -170,7 +170,7 @@ func policy() template.HTML {
 // payload is the records and inputs for the script, as JSON that ends no script element: <, >
 // and & are escaped in it.
 func payload(records []record.Placed, why []string, inputs *drawn) []byte {
-	names := posteriorNames(records)
+	names := summary.PosteriorNames(records, fitted)
 	own := []struct {
 		name string
 		of   func(i int) string

@@ -40,7 +40,7 @@ func TestRadiiFound(t *testing.T) {
 	for _, words := range []string{
 		"Of 3 inputs, 2 have a certified radius, of at least 0.100000 on average over all and 0.100000 in the median; 2 have a refuted one, of at most 0.200000 on average over these",
 		"Radii that were looked for", "1 of 3 inputs have none", `<th scope="row">0.1</th><td class="n">0.6666</td><td class="n">0.6667</td>`, `<th scope="row">0.2</th><td class="n">0.3333</td><td class="n">0.6667</td>`,
-		`<th scope="row">0.3</th><td class="n">0.0000</td><td class="n">0.3334</td>`, `<th scope="row">0.09 to below 0.105</th><td class="n">1</td>`, `<th scope="row">0.285 to 0.3</th><td class="n">1</td>`, `<path class="curve s0 down" d="M`,
+		`<th scope="row">0.3</th><td class="n">0.0000</td><td class="n">0.3334</td>`, `<th scope="row">0.09 to below 0.105</th><td class="n">1</td>`, `<th scope="row">0.285 to 0.3</th><td class="n">1</td>`, `<img class="figure" alt="Shares of the inputs by radius, `,
 	} {
 		if !strings.Contains(string(html), words) {
 			t.Errorf("the page does not say %q", words)
@@ -49,6 +49,28 @@ func TestRadiiFound(t *testing.T) {
 	for _, words := range []string{"it is proved that", "Distribution of the bounds", "<b>.npz"} {
 		if strings.Contains(string(html), words) {
 			t.Errorf("the page says %q", words)
+		}
+	}
+}
+
+// TestExtremeRadii: figures of radii that are as large, small, or equal as can be are drawn, or the page says
+// why not.
+func TestExtremeRadii(t *testing.T) {
+	for _, radii := range [][]string{{"0", "5e-324"}, {"0", "1e308"}, {"5e-324", "1.7e308"}, {"0"}} {
+		var asked, found []record.Placed
+		for i, eps := range radii {
+			r := *synthetic(1)[0].Record
+			r.Eps, r.Flags, r.Method = eps, "--method lbp", "lbp"
+			asked = append(asked, record.Placed{Record: &r, File: "r.jsonl", Line: i + 1})
+			end := r
+			end.RadiusEnd, end.Verdict, end.Index, end.Flags = "certified", "safe", i, "--method lbp --most 2e308 --step 1"
+			found = append(found, record.Placed{Record: &end, File: "r.jsonl", Line: i + 1})
+		}
+		if html, _ := Make(asked, Options{}); len(radii) > 1 && !strings.Contains(string(html), `alt="Mean bounds`) {
+			t.Errorf("%s: no curves", radii)
+		}
+		if html, _ := Make(found, Options{}); !strings.Contains(string(html), `alt="Shares of the inputs`) {
+			t.Errorf("%s: no shares", radii)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 			if r.Inputs == "" {
 				return ""
 			}
-			return fmt.Sprintf("%s (SHA-256 %.12s)", shown(base(r.Inputs)), shown(r.InputsSHA256))
+			return fmt.Sprintf("%s (SHA-256 %.12s)", shown(summary.Base(r.Inputs)), shown(r.InputsSHA256))
 		}),
 		each("Region T", func(_ int, r *record.Record) string { return region(r) }),
 		each("Safe set S", func(_ int, r *record.Record) string {
@@ -86,7 +86,7 @@ func region(r *record.Record) string {
 	words := "eps " + shown(r.Eps)
 	switch {
 	case r.TemplateSHA256 != "":
-		words = fmt.Sprintf("the boxes of %s around each point", shown(base(r.Template)))
+		words = fmt.Sprintf("the boxes of %s around each point", shown(summary.Base(r.Template)))
 	case r.Eps == "":
 		return "the boxes of a property file"
 	}

@@ -106,7 +106,7 @@ func (p *printer) facts() {
 		case d.NoOther != nil:
 			is = "class of the label is taken"
 		case d.Actions > 0:
-			is, of = "action, which may be to abstain, is taken", "with --action label, if labels are true"
+			is, of = "action, which may be to abstain, is taken", "with action=label, if labels are true"
 		}
 		if d.Robust != nil {
 			p.fact("robust", "of all, the %s everywhere for %s..%s, and a majority votes for the class everywhere for %s or more; robust accuracy %s",
@@ -332,7 +332,7 @@ func (p *printer) weak(head string, list []Weak) {
 			eps = "eps " + short(w.Eps)
 		}
 		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s\t%s\t%s: line %d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
-			short(w.title()), eps, short(base(w.Post)), plain(record.MethodToday(w.Method)), plain(folded(w.File)), w.Line)
+			short(w.title()), eps, short(Base(w.Post)), plain(record.MethodToday(w.Method)), plain(folded(w.File)), w.Line)
 	}
 	t.Flush()
 }
@@ -350,15 +350,7 @@ func named(path, digest string) string {
 	if path == "" && digest == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %.6s", base(path), digest)
-}
-
-// base is the last part of a path.
-func base(path string) string {
-	if i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/'); i >= 0 {
-		return path[i+1:]
-	}
-	return path
+	return fmt.Sprintf("%s %.6s", Base(path), digest)
 }
 
 // folded is a path without its folders where it is long, as those of a campaign's shards are.
@@ -366,7 +358,7 @@ func folded(path string) string {
 	if len(path) <= 40 {
 		return path
 	}
-	return ".../" + base(path)
+	return ".../" + Base(path)
 }
 
 // short is text that a table has room for.

@@ -67,10 +67,8 @@ func (d *Faulty) Do(op bound.Operation) error {
 	case ErrSkip:
 		return nil
 	}
-	for _, o := range op.Outputs() {
-		if o.Array != nil {
-			d.dev.Write(o.Array, make([]float64, o.Array.Len()))
-		}
+	for _, o := range bound.Outputs(op) {
+		d.dev.Write(o.Array, make([]float64, o.Array.Len()))
 	}
 	return err
 }

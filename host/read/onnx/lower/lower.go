@@ -279,7 +279,7 @@ func (l *lowering) onceEach() error {
 
 // sharedError refuses an initialiser whose random numbers are not independent parameters.
 func (l *lowering) sharedError(name, why string) error {
-	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; each uncertain number must be one weight or bias of one layer: name in an --sd-file only initialisers that are", name, why)
+	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; each uncertain number must be one weight or bias of one layer: name in the file of --sd only initialisers that are", name, why)
 }
 
 // nameOf is the tensor that the first random number of a constant is of.

@@ -1,0 +1,117 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/check/cases"
+	"psafe/host/check/law"
+	"psafe/host/check/phases"
+	"psafe/host/check/record"
+	"psafe/host/read/property"
+)
+
+// byPhases proves a lower bound by confined noise and phases.
+func byPhases(ctx context.Context, q *question) (law.Chance, error) {
+	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	if err != nil {
+		return law.Chance{}, err
+	}
+	var proofs []phases.Proof
+	if err := record.Strictly(q.Proof.Phases, &proofs); err != nil {
+		return law.Chance{}, fmt.Errorf("proof: phases: %w", err)
+	}
+	clauses := cases.ClausesOf(&q.task.S)
+	taus, err := cases.TausOf(q.Proof.Tau, 1)
+	if err != nil {
+		return law.Chance{}, err
+	}
+	cells, err := q.cellsOfPhases()
+	switch {
+	case err != nil:
+		return law.Chance{}, err
+	case taus[0] != q.Tau || q.Tau == 0:
+		return law.Chance{}, fmt.Errorf("tau: it is %v, that of the proof is another", q.Tau)
+	case len(proofs) != len(cells):
+		return law.Chance{}, fmt.Errorf("proof: phases: there are %d, T has %d cells", len(proofs), len(cells))
+	case !phases.Splits(n.Noisy) || len(clauses) == 0 || slices.ContainsFunc(clauses, func(c []int) bool { return len(c) == 0 }):
+		return law.Chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set no clauses")
+	}
+	if cuts := phases.CutsOfPhases(proofs); cuts > phases.MostPhaseCuts {
+		return law.Chance{}, fmt.Errorf("proof: phases: there are %d cuts, the limit is %d", cuts, phases.MostPhaseCuts)
+	}
+	for b := range proofs {
+		if err := phases.ConfinedOn(ctx, n.Noisy, &q.task.S, cells[b], clauses, q.Tau, &proofs[b]); err != nil {
+			return law.Chance{}, fmt.Errorf("proof: phases: cell %d: %w", b, err)
+		}
+	}
+	rows := map[int]bool{}
+	for _, r := range slices.Concat(clauses...) {
+		rows[r] = true
+	}
+	events := phases.ConfinedEvents(n.Noisy, len(rows)) * float64(len(proofs)) // of each cell by itself
+	return law.Complement(min(1, arith.ProductUp(events, q.Tau))), nil
+}
+
+// cellsOfPhases returns the cells of the proof, or the boxes of T where it cuts none.
+func (q *question) cellsOfPhases() ([]property.Box, error) {
+	if q.Proof.Cells == nil {
+		return q.task.T, nil
+	}
+	return q.cells()
+}
+
+// mostLeafCuts is the greatest number of cuts of all trees of a record, leafTries that of choices of lines.
+const mostLeafCuts, leafTries = 1 << 11, 4
+
+// byPhasesOrLeaves proves a lower bound of method phases by what its proof is.
+func byPhasesOrLeaves(ctx context.Context, q *question) (law.Chance, error) {
+	if q.Proof.Leaves == nil {
+		return byPhases(ctx, q)
+	}
+	return byLeaves(ctx, q)
+}
+
+// byLeaves proves a lower bound by sums over leaves of phases.
+func byLeaves(ctx context.Context, q *question) (law.Chance, error) {
+	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	if err != nil {
+		return law.Chance{}, err
+	}
+	var proofs []phases.LeafProof
+	if err := record.Strictly(q.Proof.Leaves, &proofs); err != nil {
+		return law.Chance{}, fmt.Errorf("proof: leaves: %w", err)
+	}
+	if q, err = q.withMixtures(); err != nil {
+		return law.Chance{}, err
+	}
+	cells, err := q.cellsOfPhases()
+	if err != nil {
+		return law.Chance{}, err
+	}
+	taus, err := cases.TausOf(q.Proof.Tau, len(cells))
+	switch {
+	case err != nil:
+		return law.Chance{}, err
+	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
+		return law.Chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
+	case len(proofs) != len(cells):
+		return law.Chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d cells", len(proofs), len(cells))
+	case !phases.Splits(n.Noisy) || !n.Graph.Chain:
+		return law.Chance{}, errors.New("proof: leaves: the network is no chain of dense layers with ReLU")
+	}
+	if cuts := phases.CutsOfLeaves(proofs); cuts > mostLeafCuts {
+		return law.Chance{}, fmt.Errorf("proof: leaves: there are %d cuts, the limit is %d", cuts, mostLeafCuts)
+	}
+	fail, err := phases.TriedUp(len(proofs), leafTries, q.enough, func(b int, try uint64) (float64, error) {
+		fail, err := phases.LeavesUp(ctx, n.Noisy, &q.task.S, cells[b], taus[b], &proofs[b], try)
+		if err != nil {
+			err = fmt.Errorf("proof: leaves: cell %d: %w", b, err)
+		}
+		return fail, err
+	})
+	return law.Complement(fail), err
+}

@@ -1,0 +1,168 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"psafe/host/check/sums"
+	"psafe/host/read/property"
+)
+
+// NetworkProof holds how a record says that one network of a finite posterior was decided: safe on
+// cells of T, or unsafe at a witness. Networks without one are safe on T as it is, or undecided.
+type NetworkProof struct {
+	Network int           `json:"network"`
+	Cells   []int         `json:"cells,omitempty"`
+	Witness *WitnessProof `json:"witness,omitempty"`
+}
+
+// ReadNetworks reads the field networks of a proof, which may be absent.
+func ReadNetworks(text json.RawMessage) (list []NetworkProof, err error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	if err := Strictly(text, &list); err != nil {
+		return nil, fmt.Errorf("proof: networks: %w", err)
+	}
+	return list, nil
+}
+
+// WitnessProof is a point of box Box of T, as property.Box.EncodePoint writes it.
+type WitnessProof struct {
+	Box int    `json:"box"`
+	At  string `json:"at"`
+}
+
+// Around is the box near the point that surely contains a point of the real T.
+func (w *WitnessProof) Around(task *property.Task) (property.Box, error) {
+	if w.Box < 0 || w.Box >= len(task.T) {
+		return property.Box{}, fmt.Errorf("proof: witness is in box %d of %d", w.Box, len(task.T))
+	}
+	x, err := task.T[w.Box].DecodePoint(w.At)
+	if err != nil {
+		return property.Box{}, fmt.Errorf("proof: witness: %w", err)
+	}
+	b := task.Witness(w.Box, x)
+	if b.Lo == nil {
+		return b, fmt.Errorf("proof: witness is in box %d of T, of which no point is known", w.Box)
+	}
+	return b, nil
+}
+
+// What records say that exact moments show (docs/theory.md, section 7).
+
+// ChernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the second.
+type ChernoffProof struct {
+	Rows       []ChernoffRow `json:"rows"`
+	Statements []ChernoffRow `json:"statements,omitempty"`
+}
+
+// ChernoffRow is a rate, and two little-endian float32 for each neuron of the hidden layers below it but the first; on a
+// box of some width what the row's difference may fail with, and a byte for each hidden neuron; of parts by what the
+// variance of the row's own noise is multiplied, and where they end.
+type ChernoffRow struct {
+	Rate    float64   `json:"rate"`
+	Slopes  []byte    `json:"slopes,omitempty"`
+	Budget  float64   `json:"budget,omitempty"`
+	Shares  []byte    `json:"shares,omitempty"`
+	Squares []float64 `json:"squares,omitempty"`
+	Upto    []float64 `json:"upto,omitempty"`
+}
+
+// upperProof holds how a record says that P_safe was bounded from above: by a method, at a witness.
+type upperProof struct {
+	Method     string        `json:"method"`
+	Witness    WitnessProof  `json:"witness"`
+	Tau        float64       `json:"tau,omitempty"`
+	Rows       []ChernoffRow `json:"rows,omitempty"`
+	Statements []ChernoffRow `json:"statements,omitempty"`
+}
+
+// ReadUpper is the field upper.
+func (p *proof) ReadUpper() (*upperProof, error) {
+	if len(p.Upper) == 0 {
+		return nil, errors.New("proof: there is none of p_upper")
+	}
+	var u upperProof
+	if err := Strictly(p.Upper, &u); err != nil {
+		return nil, fmt.Errorf("proof: upper: %w", err)
+	}
+	return &u, nil
+}
+
+// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
+// Upper are read where they are needed (strictly).
+type proof struct {
+	Cells    []int           `json:"cells,omitempty"`
+	Grids    [][][]float64   `json:"grids,omitempty"`
+	Centres  [][][]float64   `json:"centres,omitempty"`
+	Large    [][]*sums.Large `json:"large,omitempty"`
+	Chains   []int           `json:"chains,omitempty"`
+	Tau      []float64       `json:"tau,omitempty"`
+	Lines    [][]int         `json:"lines,omitempty"`
+	Phases   json.RawMessage `json:"phases,omitempty"`
+	Leaves   json.RawMessage `json:"leaves,omitempty"`
+	Chernoff json.RawMessage `json:"chernoff,omitempty"`
+	Mixtures [][]float64     `json:"mixtures,omitempty"`
+	Boxes    []int           `json:"boxes,omitempty"`
+	Cuts     [][]float64     `json:"cuts,omitempty"`
+	Networks json.RawMessage `json:"networks,omitempty"`
+	Upper    json.RawMessage `json:"upper,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"`
+	Mean     json.RawMessage `json:"mean,omitempty"`
+}
+
+// DecisionProof holds how a record says that a decision was shown.
+type DecisionProof struct {
+	Cells      []int         `json:"cells,omitempty"`
+	Tau        []float64     `json:"tau,omitempty"`
+	Rival      *int          `json:"rival,omitempty"`
+	Witness    *WitnessProof `json:"witness,omitempty"`
+	WitnessTau float64       `json:"witness_tau,omitempty"`
+
+	Reference        *int `json:"reference,omitempty"`
+	WitnessReference *int `json:"witness_reference,omitempty"`
+
+	Margin    float64         `json:"margin,omitempty"`
+	PhasesTau float64         `json:"phases_tau,omitempty"`
+	Phases    json.RawMessage `json:"phases,omitempty"`
+}
+
+// ReadDecision is the field decision of a proof.
+func (p *proof) ReadDecision() (*DecisionProof, error) {
+	var d DecisionProof
+	if len(p.Decision) == 0 {
+		return &d, nil
+	}
+	if err := Strictly(p.Decision, &d); err != nil {
+		return nil, fmt.Errorf("proof: decision: %w", err)
+	}
+	if len(d.Cells) > mostTree || len(d.Tau) > mostTree {
+		return nil, fmt.Errorf("proof: decision: its lists have %d and %d numbers, the limit is %d", len(d.Cells), len(d.Tau), mostTree)
+	}
+	return &d, nil
+}
+
+// meanProof holds how a record says that means were bounded.
+type meanProof struct {
+	Cells   []int         `json:"cells,omitempty"`
+	Witness *WitnessProof `json:"witness,omitempty"`
+}
+
+// ReadMean is the field mean of a proof.
+func (p *proof) ReadMean() (*meanProof, error) {
+	var m meanProof
+	if len(p.Mean) == 0 {
+		return &m, nil
+	}
+	if err := Strictly(p.Mean, &m); err != nil {
+		return nil, fmt.Errorf("proof: mean: %w", err)
+	}
+	if len(m.Cells) > mostTree {
+		return nil, fmt.Errorf("proof: mean: its cells have %d numbers, the limit is %d", len(m.Cells), mostTree)
+	}
+	return &m, nil
+}
+
+const mostTree = 1 << 20

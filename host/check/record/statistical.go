@@ -1,0 +1,62 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+
+	"psafe/host/check/law"
+	"psafe/host/read/property"
+)
+
+// Statement is the text by which a record states an interval.
+const Statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
+
+// consistent checks what an interval of drawn networks says of itself: that its limits are
+// those of Clopper and Pearson for the counts, or wider, each side at half of what the
+// confidence leaves. Which networks were drawn and decided, a record does not say.
+func (s *interval) consistent() error {
+	zero, one := property.Exact{}, property.MustExact("1")
+	switch {
+	case s == nil:
+		return nil
+	case s.Confidence == nil || s.Lower == nil || s.Upper == nil:
+		return errors.New("statistical: confidence, lower or upper is missing")
+	case !(0 <= s.Safe && 0 <= s.Unsafe && s.Samples >= 1 && s.Safe <= s.Samples-s.Unsafe):
+		return fmt.Errorf("statistical: %d safe and %d unsafe of %d networks", s.Safe, s.Unsafe, s.Samples)
+	case s.Lower.Cmp(zero) < 0 || s.Lower.Cmp(s.Upper.Exact) > 0 || s.Upper.Cmp(one) > 0:
+		return fmt.Errorf("statistical: from %v to %v is no interval of a probability", s.Lower, s.Upper)
+	case s.Statement != Statement:
+		return fmt.Errorf("statistical: the statement is %.80q", s.Statement)
+	}
+	confidence, err := strconv.ParseFloat(s.Confidence.text, 64)
+	if err != nil || !(confidence > 0 && confidence < 1) {
+		return fmt.Errorf("statistical: confidence %v is not between 0 and 1", s.Confidence)
+	}
+	alpha := new(big.Rat).Sub(big.NewRat(1, 1), law.ExactRat(confidence))
+	alpha.Quo(alpha, big.NewRat(2, 1))
+	if !law.TailAtMost(s.Safe, s.Samples, s.Lower.Rat(), alpha) {
+		return fmt.Errorf("statistical: lower is %v, which is too much for %d safe of %d networks", s.Lower, s.Safe, s.Samples)
+	}
+	if !law.TailAtMost(s.Unsafe, s.Samples, new(big.Rat).Sub(big.NewRat(1, 1), s.Upper.Rat()), alpha) {
+		return fmt.Errorf("statistical: upper is %v, which is too little for %d unsafe of %d networks", s.Upper, s.Unsafe, s.Samples)
+	}
+	return nil
+}
+
+// contradicts returns an error if a certified bound lies beyond the interval that the counts give
+// at confidence 1 - 1e-9: certify lets no such record leave.
+func (s *interval) contradicts(lower, upper *Decimal) error {
+	if s == nil {
+		return nil
+	}
+	surely := big.NewRat(5, 1e10)
+	if s.Unsafe > 0 && law.TailAtMost(s.Unsafe, s.Samples, new(big.Rat).Sub(big.NewRat(1, 1), lower.Rat()), surely) {
+		return fmt.Errorf("p_lower: it is %v, which %d unsafe of %d drawn networks contradict", lower, s.Unsafe, s.Samples)
+	}
+	if s.Safe > 0 && law.TailAtMost(s.Safe, s.Samples, upper.Rat(), surely) {
+		return fmt.Errorf("p_upper: it is %v, which %d safe of %d drawn networks contradict", upper, s.Safe, s.Samples)
+	}
+	return nil
+}
