@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/claim": {
 		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
-		"psafe/host/prove/phases", "psafe/host/read/property",
+		"psafe/host/prove/branch", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/read/property",
@@ -76,16 +76,16 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/decide": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/measure", "psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
-	"psafe/host/prove/leaves": {
+	"psafe/host/prove/phases": {
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
-		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/phases",
+		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/branch",
 		"psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/chernoff": {
@@ -98,16 +98,16 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
+		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/phases", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
-	"psafe/host/prove/phases": {
+	"psafe/host/prove/branch": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/confine": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/host/prove/measure", "psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",

@@ -182,7 +182,7 @@ func checkLogits(t *testing.T, p *posterior.Posterior, arrays map[string]*npy.Ar
 		t.Fatalf("no references that fit %d inputs and %d outputs", p.Inputs(), p.Outputs())
 	}
 	weights := p.Mean()
-	if s := p.Samples(); s != nil {
+	if s := p.Finite(); s != nil {
 		weights = s.Weights(0)
 	}
 	net := p.Network()

@@ -128,7 +128,7 @@ func weightsOf(p *posterior.Posterior) int {
 func inspect(p *posterior.Posterior, w io.Writer) error {
 	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
-	case posterior.KindSamples, posterior.KindDropout, posterior.KindCorrelated, posterior.KindJoint:
+	case posterior.KindFinite, posterior.KindDropout, posterior.KindCorrelated, posterior.KindJoint:
 		what = p.Describe()
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what
@@ -169,7 +169,7 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d weights, %d of them random\n", weightsOf(p), random)
-	if s := p.Samples(); s != nil {
+	if s := p.Finite(); s != nil {
 		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
 		if s.DrawsOf != "" {
 			fmt.Fprintf(w, "independent draws of: %s\n", s.DrawsOf)
@@ -261,7 +261,7 @@ func inspectFields(p *posterior.Posterior) inspected {
 		}
 		out.Layers = append(out.Layers, layer)
 	}
-	if s := p.Samples(); s != nil {
+	if s := p.Finite(); s != nil {
 		out.Samples = &inspectedSample{s.N(), int(slices.Min(s.Counts)), int(slices.Max(s.Counts)), int(s.Total())}
 	}
 	if out.Random > 0 && p.Independent() {

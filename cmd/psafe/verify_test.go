@@ -52,7 +52,7 @@ func writeNetworks(dir string) error {
 	if err := writeNetwork(filepath.Join(dir, "abs-1-2-1.npz"), abs); err != nil {
 		return err
 	}
-	one, err := posterior.FromSamples(abs.Layers, &posterior.Samples{Counts: []int64{1}, Stack: [][]float64{{1, -1}, {0, 0}, {1, 1}, {0}}})
+	one, err := posterior.FromFinite(abs.Layers, &posterior.Finite{Counts: []int64{1}, Stack: [][]float64{{1, -1}, {0, 0}, {1, 1}, {0}}})
 	if err != nil {
 		return err
 	}

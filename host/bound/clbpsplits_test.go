@@ -9,7 +9,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/engine"
+	"psafe/host/prove/clbp"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -43,7 +43,7 @@ func newLeafCase(t *testing.T, r *rand.Rand, p bound.Precision, sizes ...int) *l
 	m, err := bound.NewModel(fallback.New(p), c.post, 1)
 	check(err)
 	defer m.Release()
-	d, err := m.NewDeviations(c.post, engine.NoiseMoments(c.post))
+	d, err := m.NewDeviations(c.post, clbp.NoiseMoments(c.post))
 	check(err)
 	defer d.Release()
 	in, err := m.UploadNoisy([]property.Box{c.box})

@@ -68,7 +68,7 @@ func anyPosterior(rng *rand.Rand) (*posterior.Posterior, string) {
 
 // anySamples is a finite set of networks around the means of a posterior.
 func anySamples(rng *rand.Rand, of *posterior.Posterior) *posterior.Posterior {
-	s, n := &posterior.Samples{}, 1+rng.IntN(5)
+	s, n := &posterior.Finite{}, 1+rng.IntN(5)
 	for _, g := range of.Params() {
 		var stack []float64
 		for range n {
@@ -81,7 +81,7 @@ func anySamples(rng *rand.Rand, of *posterior.Posterior) *posterior.Posterior {
 	for range n {
 		s.Counts = append(s.Counts, 1+rng.Int64N(3))
 	}
-	post, err := posterior.FromSamples(of.Layers, s)
+	post, err := posterior.FromFinite(of.Layers, s)
 	if err != nil {
 		panic(err)
 	}
@@ -254,7 +254,7 @@ func anyJob(rng *rand.Rand, dir string) (*certify.Job, string) {
 	case rng.IntN(2) == 0:
 	case kind == posterior.KindGaussian:
 		m.By = new(pick(rng, prove.CLBP, prove.CLBP, prove.NeuronSum, prove.Chernoff, prove.Phases, prove.LBP, prove.IBP))
-	case kind == posterior.KindSamples:
+	case kind == posterior.KindFinite:
 		m.By = new(prove.Finite)
 	default:
 		m.By = new(prove.CLBP)
@@ -277,7 +277,7 @@ func anyJob(rng *rand.Rand, dir string) (*certify.Job, string) {
 			m.Cells = new(1 + rng.IntN(8))
 		}
 		m.Decision, m.Mean = target == "decision", target == "mean"
-		if m.Draws == nil && post.Kind != posterior.KindSamples && rng.IntN(16) == 0 {
+		if m.Draws == nil && post.Kind != posterior.KindFinite && rng.IntN(16) == 0 {
 			m.Draws, m.Seed = new(20), new(uint64(3))
 		}
 	}
@@ -306,7 +306,7 @@ func anyJob(rng *rand.Rand, dir string) (*certify.Job, string) {
 	switch {
 	case rng.IntN(4) == 0:
 		j.TimeLimit = new(time.Duration(math.Exp2(6+12*rng.Float64())) * time.Microsecond)
-	case post.Kind == posterior.KindDropout, post.Kind != posterior.KindSamples && rng.IntN(2) == 0: // some of which take a minute
+	case post.Kind == posterior.KindDropout, post.Kind != posterior.KindFinite && rng.IntN(2) == 0: // some of which take a minute
 		j.TimeLimit = new(400 * time.Millisecond)
 	}
 	if rng.IntN(8) == 0 {

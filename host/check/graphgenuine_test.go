@@ -23,7 +23,7 @@ func TestGraphSamples(t *testing.T) {
 	for i := range testscale.Cases(t, 60) {
 		shape := convtest.Random(rng, convtest.Shape{Blocks: 1 + rng.IntN(3), Spread: 0, Outputs: 3})
 		const n = 8
-		s := &posterior.Samples{}
+		s := &posterior.Finite{}
 		for _, g := range shape.Params() {
 			var stack []float64
 			for range n {
@@ -36,7 +36,7 @@ func TestGraphSamples(t *testing.T) {
 		for range n {
 			s.Counts = append(s.Counts, 1+rng.Int64N(5))
 		}
-		post, err := posterior.FromSamples(shape.Layers, s)
+		post, err := posterior.FromFinite(shape.Layers, s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ func drawnSet(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ones := slices.Repeat([]int64{1}, post.Samples().N())
-	set, err := posterior.FromSamples(post.Layers, &posterior.Samples{Counts: ones, Stack: post.Samples().Stack, DrawsOf: "a test's posterior"})
+	ones := slices.Repeat([]int64{1}, post.Finite().N())
+	set, err := posterior.FromFinite(post.Layers, &posterior.Finite{Counts: ones, Stack: post.Finite().Stack, DrawsOf: "a test's posterior"})
 	if err != nil {
 		t.Fatal(err)
 	}

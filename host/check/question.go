@@ -124,7 +124,7 @@ func (q *question) fits() error {
 
 // fitsSet compares what is said of a finite set, and of the posterior behind it, with the file.
 func (q *question) fitsSet() error {
-	set, p, networks, of := q.post.Samples(), q.Parent, 0, ""
+	set, p, networks, of := q.post.Finite(), q.Parent, 0, ""
 	if set != nil {
 		if set.N() > 1 { // a single network is no set of which one might think more
 			networks = set.N()

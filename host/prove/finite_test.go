@@ -21,7 +21,7 @@ var finite = prove.Config{Method: prove.Finite}
 func setOf(t *testing.T, r *rand.Rand, n int, a network.Activation, sizes ...int) *posterior.Posterior {
 	t.Helper()
 	var layers []posterior.Layer
-	s := &posterior.Samples{}
+	s := &posterior.Finite{}
 	for k := range len(sizes) - 1 {
 		in, out := sizes[k], sizes[k+1]
 		l := posterior.Layer{Layer: network.DenseLayer(in, out, network.Activation{})}
@@ -40,7 +40,7 @@ func setOf(t *testing.T, r *rand.Rand, n int, a network.Activation, sizes ...int
 	for range n {
 		s.Counts = append(s.Counts, 1+r.Int64N(5))
 	}
-	post, err := posterior.FromSamples(layers, s)
+	post, err := posterior.FromFinite(layers, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestFiniteExactly(t *testing.T) {
 			d := 2 * r.Float64()
 			s.Rows = append(s.Rows, property.Row{CLo: c, CHi: c, D: d, DHi: d})
 		}
-		samples := post.Samples()
+		samples := post.Finite()
 		var safe, unsafe, close int64
 		var nSafe, nUnsafe, nClose int
 		for n := range samples.N() {
@@ -142,7 +142,7 @@ func lines(t *testing.T, wb []float64, counts ...int64) *posterior.Posterior {
 	for i := 0; i < len(wb); i += 2 {
 		w, b = append(w, wb[i]), append(b, wb[i+1])
 	}
-	post, err := posterior.FromSamples([]posterior.Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &posterior.Samples{Counts: counts, Stack: [][]float64{w, b}})
+	post, err := posterior.FromFinite([]posterior.Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &posterior.Finite{Counts: counts, Stack: [][]float64{w, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestFiniteShares(t *testing.T) {
 // T: unsafe there is unsafe, and what is proved unsafe is so somewhere near.
 func agreesWithGrid(t *testing.T, post *posterior.Posterior, tasks []property.Task, per int) {
 	t.Helper()
-	samples := post.Samples()
+	samples := post.Finite()
 	for i, res := range run(t, bound.Float64, post, finite, tasks...) {
 		points := gridOf(per, tasks[i].T...)
 		var unsafe, near int64
@@ -251,8 +251,8 @@ func TestRealSamples(t *testing.T) {
 		}
 		tasks := manyTasks(9, post, 5)
 		t.Logf("%s: %s", c.name, post.Describe())
-		if want := map[string]int{"hcas_hmc_125": 26, "running_hmc_tanh": 36}[c.name]; post.Samples().N() != want {
-			t.Errorf("%s: %d samples, want %d", c.name, post.Samples().N(), want)
+		if want := map[string]int{"hcas_hmc_125": 26, "running_hmc_tanh": 36}[c.name]; post.Finite().N() != want {
+			t.Errorf("%s: %d samples, want %d", c.name, post.Finite().N(), want)
 		}
 		agreesWithGrid(t, post, tasks, c.per)
 	}
@@ -264,14 +264,14 @@ func TestRealSamples(t *testing.T) {
 func TestParent(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 4))
 	post := setOf(t, r, 12, network.Activation{Kind: network.ReLU}, 2, 6, 2)
-	for i := range post.Samples().Counts {
-		post.Samples().Counts[i] = 1
+	for i := range post.Finite().Counts {
+		post.Finite().Counts[i] = 1
 	}
 	cfg := finite
 	cfg.Confidence, cfg.Cells = 0.9, 16
 	undecided := 0
 	for _, of := range []string{"", "a posterior"} {
-		post.Samples().DrawsOf = of
+		post.Finite().DrawsOf = of
 		for _, width := range []float64{0.01, 0.2, 0.5} {
 			task := property.Task{T: []property.Box{{Lo: []float64{-width, -width}, Hi: []float64{width, width}}},
 				S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}}}}}

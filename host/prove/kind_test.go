@@ -48,7 +48,7 @@ func TestOtherKindsRefused(t *testing.T) {
 			cfg.Samples, cfg.Gamma = 2, 1
 			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, emit), want)
 		}
-		if post.Samples() == nil {
+		if post.Finite() == nil {
 			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Method: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
 		}
 		eng.Close()

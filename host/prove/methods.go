@@ -11,7 +11,7 @@ import (
 	"psafe/host/prove/confine"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/leaves"
+	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -52,7 +52,7 @@ func byConfinement(ctx context.Context, e *engine.Engine, cfg Config, tasks []pr
 
 // byLeaves adds up tails over the leaves of trees of phases.
 func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells, Known: cfg.known, Decided: cfg.Decided}, tasks)
+	return phases.Certify(ctx, e, phases.How{Limited: cfg.TimeLimit > 0, Cells: cfg.Cells, Known: cfg.known, Decided: cfg.Decided}, tasks)
 }
 
 // byMoments bounds points by exact moments, and boxes by these at their middles and by differences.

@@ -73,7 +73,7 @@ func faultTask(post *posterior.Posterior) property.Task {
 }
 
 func faultConfigs(post *posterior.Posterior) []prove.Config {
-	if post.Samples() != nil {
+	if post.Finite() != nil {
 		return []prove.Config{{Method: prove.Finite, Cells: 8}}
 	}
 	return []prove.Config{

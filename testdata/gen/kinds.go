@@ -63,7 +63,7 @@ func noise(rng *rand.Rand, most int) float64 {
 func writeKinds(dir string) error {
 	rng := rand.New(rand.NewPCG(20240301, 0))
 	layers := compass()
-	samples := &posterior.Samples{Counts: sampleCounts, Stack: make([][]float64, 4)}
+	samples := &posterior.Finite{Counts: sampleCounts, Stack: make([][]float64, 4)}
 	var spread, deviation [][]float64
 	for a, mean := range arraysOf(layers) {
 		for i := range sampleCounts {
@@ -84,7 +84,7 @@ func writeKinds(dir string) error {
 		}
 		spread, deviation = append(spread, sd), append(deviation, columns)
 	}
-	finite, err := posterior.FromSamples(layers, samples)
+	finite, err := posterior.FromFinite(layers, samples)
 	if err != nil {
 		return err
 	}

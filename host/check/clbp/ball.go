@@ -78,7 +78,7 @@ func (n *Noisy) ballUnitsOf(b *ballCell, cell property.Box) ballUnits {
 		open := ballCell{norm: b.norm, radius: b.radius, shutLo: make([]bool, l.In), shutHi: make([]bool, l.In)}
 		spreads := make([]float64, l.In)
 		for j := range l.In {
-			m, s := l.W.Lo[j*l.Out+i], d.variance[j*l.Out+i]
+			m, s := l.W.Lo[l.Number(j, i)], d.variance[l.Number(j, i)]
 			b.add(&down, j, m, s)
 			b.add(&up, j, -m, s)
 			open.add(&whole, j, m, s)

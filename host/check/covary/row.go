@@ -224,9 +224,6 @@ func (r *TopRow) AlongUp(c *relax.Chosen, live []int, radius []float64) (mean, s
 	return mean, sd
 }
 
-// Noise in the last layer alone, of any covariance (docs/theory.md (93)): what feeds that layer is a
-// fixed function of x, of which lines and intervals are known, and no hidden bound can fail.
-
 // Topped is the random last layer of a posterior.
 type Topped struct {
 	Layer      *posterior.Layer

@@ -16,6 +16,9 @@ import (
 	"psafe/host/read/property"
 )
 
+// Noise in the last layer alone, of any covariance (docs/theory.md (93)): what feeds that layer is a
+// fixed function of x, of which lines and intervals are known, and no hidden bound can fail.
+
 // NewTopped is nil for a posterior that is random elsewhere, too.
 func NewTopped(post *posterior.Posterior) *covary.Topped {
 	if post.OnTop() != nil {

@@ -12,8 +12,8 @@ import (
 	"psafe/host/check/relax"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/measure"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
@@ -220,12 +220,12 @@ func TestConfinedLikeCertify(t *testing.T) {
 			}
 			absMeans = append(absMeans, list)
 		}
-		noise := phases.NewNoise(c.post, absMeans, 1e-3)
+		noise := branch.NewNoise(c.post, absMeans, 1e-3)
 		if got, want := ConfinedEvents(c.n, 5), noise.EventsUp(5); got != want {
 			t.Errorf("case %d: %v events, certify has %v", at, got, want)
 		}
 		p := newConfined(t.Context(), c.n, c.box, 1e-3, &c.how, 0)
-		in := phases.ReachOf(c.box)
+		in := branch.ReachOf(c.box)
 		for k := range p.Hidden {
 			for i, v := range noise.KappaUp(k, nil, &in) {
 				is := 0.0

@@ -15,9 +15,9 @@ import (
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/confine"
 	"psafe/host/prove/measure"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testkit/networktest"
@@ -178,11 +178,11 @@ func likeCertify(t *testing.T, p *confined, post *posterior.Posterior, box prope
 		}
 		absMeans = append(absMeans, list)
 	}
-	noise, reach := phases.NewNoise(post, absMeans, 1e-2), phases.ReachOf(box)
+	noise, reach := branch.NewNoise(post, absMeans, 1e-2), branch.ReachOf(box)
 	if got, want := ConfinedEvents(p.Noisy, 3), noise.EventsUp(3); got != want {
 		t.Errorf("%v events, certify has %v", got, want)
 	}
-	var outputs []phases.Reach
+	var outputs []branch.Reach
 	for k := range p.Hidden {
 		in := noise.Into(k, &reach, outputs)
 		if p.Off[k] != nil {

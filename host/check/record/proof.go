@@ -50,8 +50,6 @@ func (w *WitnessProof) Around(task *property.Task) (property.Box, error) {
 	return b, nil
 }
 
-// What records say that exact moments show (docs/theory.md, section 7).
-
 // ChernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the second.
 type ChernoffProof struct {
 	Rows       []ChernoffRow `json:"rows"`

@@ -5,6 +5,12 @@ import (
 	"psafe/host/read/property"
 )
 
+// Number is that of the weight from input j to output i of a dense layer.
+func (l *Layer) Number(j, i int) int {
+	out := l.Out
+	return j*out + i
+}
+
 // Affine bounds the pre-activations of the layer, given its inputs: docs/theory.md (2).
 func (l *Layer) Affine(z Span) Span {
 	if l.At != nil {
@@ -41,7 +47,7 @@ func (l *Layer) Merged(row *property.Row) (s Span, c arith.Sum) {
 		var lo, hi arith.Sum
 		for i := range l.Out {
 			if cLo, cHi := row.CLo[i], row.CHi[i]; cLo != 0 || cHi != 0 {
-				wLo, wHi := l.W.Lo[j*l.Out+i], l.W.Hi[j*l.Out+i]
+				wLo, wHi := l.W.Lo[l.Number(j, i)], l.W.Hi[l.Number(j, i)]
 				lo.Add(arith.LeastProduct(cLo, cHi, wLo, wHi))
 				hi.Add(arith.MostProduct(cLo, cHi, wLo, wHi))
 			}
@@ -97,7 +103,7 @@ func (l *Layer) Unit(i int, sign float64) (s Span, c arith.Sum) {
 	o := i
 	if l.At == nil {
 		for j := range l.In {
-			set(j, j*l.Out+i)
+			set(j, l.Number(j, i))
 		}
 	} else {
 		o = i % l.At.Channels
@@ -140,7 +146,7 @@ func (l *Layer) wide() bool {
 func (l *Layer) Each(i int, f func(j int, size float64)) {
 	if l.At == nil {
 		for j := range l.In {
-			f(j, Abs(l.W.Lo[j*l.Out+i], l.W.Hi[j*l.Out+i]))
+			f(j, Abs(l.W.Lo[l.Number(j, i)], l.W.Hi[l.Number(j, i)]))
 		}
 		return
 	}

@@ -26,7 +26,7 @@ func (p *Points) doubtClasses(post *posterior.Posterior, points *property.Points
 	}
 	work := post.Network().Work()
 	networks := 1
-	if s := post.Samples(); s != nil {
+	if s := post.Finite(); s != nil {
 		networks = s.N()
 	}
 	index = index[:min(len(index), doubtedClasses, max(1, doubtedWork/work/networks))]
@@ -72,7 +72,7 @@ func (p *Points) doubtClasses(post *posterior.Posterior, points *property.Points
 // voted is the class that most of a set of networks give x, by their counts, or else that of
 // the mean network.
 func voted(post *posterior.Posterior, x []float64) int {
-	s := post.Samples()
+	s := post.Finite()
 	if s == nil {
 		return argmax(post.LogitsApprox(x))
 	}

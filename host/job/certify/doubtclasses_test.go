@@ -89,12 +89,12 @@ func TestDoubtMeanOfNetworks(t *testing.T) {
 	}
 	// The same function by other neurons: the hidden layer of every network but the first in
 	// another order.
-	s := post.Samples()
+	s := post.Finite()
 	for i := range s.Counts {
 		s.Counts[i] = 1
 		reorder(post, s.Weights(i), i)
 	}
-	if post, err = posterior.FromSamples(post.Layers, s); err != nil {
+	if post, err = posterior.FromFinite(post.Layers, s); err != nil {
 		t.Fatal(err)
 	}
 	if said := doubtsOf(t, post, points, words); len(said) != 1 || !strings.Contains(said[0], "--label") {

@@ -249,7 +249,7 @@ func (r *ready) suits() error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	parent := post.Samples() != nil && post.Samples().DrawsOf != ""
+	parent := post.Finite() != nil && post.Finite().DrawsOf != ""
 	if err := r.decides(); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (r *ready) suits() error {
 	if r.Method.Confidence != nil && !parent && !statistical {
 		return errConfidence
 	}
-	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && post.RequireRows() != nil && !r.cfg.Derived {
+	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindFinite && post.RequireRows() != nil && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights, as clbp does of a last layer that alone is
 		// random: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical

@@ -152,7 +152,7 @@ func (p *Predict) network(post *posterior.Posterior) ([][]float64, error) {
 	if p.Network == nil {
 		return post.Mean(), nil
 	}
-	s := post.Samples()
+	s := post.Finite()
 	if s == nil {
 		return nil, fmt.Errorf("--network %d: the posterior is %s, not a set of samples: leave --network out", *p.Network, post.Describe())
 	}

@@ -289,7 +289,7 @@ func (r *ready) known(t *property.Task) *record.Record {
 	if given := r.post.Source.Given; given != nil {
 		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
 	}
-	if s := r.post.Samples(); s != nil && s.N() > 1 {
+	if s := r.post.Finite(); s != nil && s.N() > 1 {
 		rec.Networks = s.N()
 	}
 	rec.SetTask(t)

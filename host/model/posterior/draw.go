@@ -29,7 +29,7 @@ func (p *Posterior) NewWeights() [][]float64 {
 // math/rand/v2. With every operation rounded to float64,
 //
 //   - KindGaussian: w = mean + sd*n, sd being SdHi, n from NormFloat64;
-//   - KindSamples: network i with probability Counts[i] / Total(), exactly;
+//   - KindFinite: network i with probability Counts[i] / Total(), exactly;
 //   - KindSWAG: w = (mean + sqrt(1/2)*(sd*n)) + (1/sqrt(2(K-1)))*sum, where sum
 //     adds deviation*n over the columns, first to last, n being the column's;
 //   - KindDropout: all weights from one input are 0 with probability rate (to a
@@ -57,8 +57,8 @@ func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
 		for a, g := range p.Params() {
 			drawNormal(r, g.Mean, g.SdHi, 1, dst[a])
 		}
-	case KindSamples:
-		for a, w := range p.samples.Weights(p.samples.draw(r)) {
+	case KindFinite:
+		for a, w := range p.finite.Weights(p.finite.draw(r)) {
 			copy(dst[a], w)
 		}
 	case KindSWAG:
@@ -95,7 +95,7 @@ func drawNormal(r *rand.Rand, mean, sd []float64, factor float64, dst []float64)
 }
 
 // draw gives the index of a network.
-func (s *Samples) draw(r *rand.Rand) int {
+func (s *Finite) draw(r *rand.Rand) int {
 	u := int64(r.Uint64N(uint64(s.Total())))
 	for i, c := range s.Counts {
 		if u < c {

@@ -96,7 +96,7 @@ func TestDrawGaussian(t *testing.T) {
 
 func TestDrawSamples(t *testing.T) {
 	p := someSamples(t)
-	s := p.Samples()
+	s := p.Finite()
 	hits := make([]float64, s.N())
 	const n = 20000
 	w := p.NewWeights()
@@ -234,7 +234,7 @@ func TestDrawOrder(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if kind == KindSamples || kind == KindDropout {
+		if kind == KindFinite || kind == KindDropout {
 			continue // have few values
 		}
 		other := draws(p, 10, n)
@@ -253,7 +253,7 @@ func TestDrawGolden(t *testing.T) {
 	all[KindGaussian] = random(ScaleSD)
 	for kind, want := range map[Kind]float64{
 		KindGaussian: -46.787443682915374,
-		KindSamples:  -176.3697047631134,
+		KindFinite:   -176.3697047631134,
 		KindSWAG:     -87.33281839211159,
 		KindDropout:  -25.121008057953787,
 	} {

@@ -13,8 +13,8 @@ type Kind int
 const (
 	// KindGaussian: an independent normal distribution per weight.
 	KindGaussian Kind = iota
-	// KindSamples: finitely many networks, each with a rational probability.
-	KindSamples
+	// KindFinite: finitely many networks, each with a rational probability.
+	KindFinite
 	// KindSWAG: a normal distribution with covariance of diagonal plus low rank.
 	KindSWAG
 	// KindDropout: fixed weights, each input of a layer dropped at random.
@@ -33,7 +33,7 @@ func (k Kind) String() string {
 	switch k {
 	case KindGaussian:
 		return "gaussian"
-	case KindSamples:
+	case KindFinite:
 		return "samples"
 	case KindSWAG:
 		return "swag"
@@ -55,7 +55,7 @@ func ParseKind(word string) (Kind, error) {
 	if word == "" {
 		return KindGaussian, nil
 	}
-	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout, KindCorrelated, KindJoint} {
+	for _, k := range []Kind{KindGaussian, KindFinite, KindSWAG, KindDropout, KindCorrelated, KindJoint} {
 		if word == k.String() {
 			return k, nil
 		}
@@ -66,8 +66,8 @@ func ParseKind(word string) (Kind, error) {
 // HasSpread reports whether posteriors of the kind have stored spreads, and so a Scale.
 func (k Kind) HasSpread() bool { return k == KindGaussian || k == KindSWAG }
 
-// Samples returns the networks of a posterior of KindSamples, nil for other kinds.
-func (p *Posterior) Samples() *Samples { return p.samples }
+// Finite returns the networks of a posterior of KindFinite, nil for other kinds.
+func (p *Posterior) Finite() *Finite { return p.finite }
 
 // SWAG returns what a posterior of KindSWAG has beside its mean, nil for other
 // kinds.
@@ -86,8 +86,8 @@ func (p *Posterior) Describe() string {
 	switch p.Kind {
 	case KindGaussian:
 		return "independent normal weights"
-	case KindSamples:
-		return fmt.Sprintf("a set of %d samples", p.samples.N())
+	case KindFinite:
+		return fmt.Sprintf("a set of %d samples", p.finite.N())
 	case KindSWAG:
 		return fmt.Sprintf("SWAG of rank %d", p.swag.Rank)
 	case KindDropout:
@@ -124,7 +124,7 @@ func (p *Posterior) RequireIndependent() error {
 	switch p.Kind {
 	case KindGaussian:
 		return nil
-	case KindSamples:
+	case KindFinite:
 		use = "--method finite or --method statistical"
 	case KindCorrelated, KindDropout, KindSWAG, KindJoint:
 		if p.RequireRows() == nil {
@@ -154,7 +154,7 @@ func arrayWords(a int) string {
 // validateKind checks that there is the data of the kind and no other, and its
 // numbers. The shapes of the layers are known to be good.
 func (p *Posterior) validateKind() error {
-	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) ||
+	if (p.finite != nil) != (p.Kind == KindFinite) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) ||
 		(p.joint != nil) != (p.Kind == KindJoint) || (p.linearised != nil) != (p.Kind == KindLinearised) {
 		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
 	}
@@ -176,8 +176,8 @@ func (p *Posterior) validateKind() error {
 	switch p.Kind {
 	case KindGaussian:
 		return nil
-	case KindSamples:
-		return p.samples.validate(p)
+	case KindFinite:
+		return p.finite.validate(p)
 	case KindSWAG:
 		return p.swag.validate(p)
 	case KindDropout:

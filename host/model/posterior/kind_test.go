@@ -50,7 +50,7 @@ func must(t testing.TB, p *Posterior, err error) *Posterior {
 
 func someSamples(t testing.TB) *Posterior {
 	r := rand.New(rand.NewPCG(1, 2))
-	p, err := FromSamples(shapes(), &Samples{Counts: []int64{3, 1, 1, 5}, Stack: lists(r, 4, r.NormFloat64)})
+	p, err := FromFinite(shapes(), &Finite{Counts: []int64{3, 1, 1, 5}, Stack: lists(r, 4, r.NormFloat64)})
 	return must(t, p, err)
 }
 
@@ -68,7 +68,7 @@ func someDropout(t testing.TB) *Posterior {
 
 // others are posteriors of every kind but KindGaussian.
 func others(t testing.TB) map[Kind]*Posterior {
-	return map[Kind]*Posterior{KindSamples: someSamples(t), KindSWAG: someSWAG(t, ScaleVariance), KindDropout: someDropout(t)}
+	return map[Kind]*Posterior{KindFinite: someSamples(t), KindSWAG: someSWAG(t, ScaleVariance), KindDropout: someDropout(t)}
 }
 
 func TestIndependent(t *testing.T) {
@@ -76,7 +76,7 @@ func TestIndependent(t *testing.T) {
 		t.Error(err)
 	}
 	for kind, want := range map[Kind]string{
-		KindSamples: "this posterior is a set of 4 samples, not independent normal weights: use --method finite or --method statistical",
+		KindFinite:  "this posterior is a set of 4 samples, not independent normal weights: use --method finite or --method statistical",
 		KindSWAG:    "this posterior is SWAG of rank 3, not independent normal weights: use --method clbp or --method statistical",
 		KindDropout: "this posterior is MC dropout with rates 0.25, 0.7, not independent normal weights: use --method clbp or --method statistical",
 	} {
@@ -89,7 +89,7 @@ func TestIndependent(t *testing.T) {
 // The mean network of samples is that of their weighted mean.
 func TestSamplesMean(t *testing.T) {
 	p := someSamples(t)
-	s := p.Samples()
+	s := p.Finite()
 	if s.N() != 4 || s.Total() != 10 || p.Weights() != 26 {
 		t.Fatalf("%d samples, %d together, %d weights", s.N(), s.Total(), p.Weights())
 	}
@@ -110,7 +110,7 @@ func TestSamplesMean(t *testing.T) {
 	}
 	// Of equal networks the mean is that network, to the last bit.
 	third := slices.Repeat([]float64{1. / 3}, 3)
-	same, err := FromSamples([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Samples{Counts: []int64{1, 1, 1}, Stack: [][]float64{third, third}})
+	same, err := FromFinite([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Finite{Counts: []int64{1, 1, 1}, Stack: [][]float64{third, third}})
 	if must(t, same, err); same.Layers[0].Weight.Mean[0] != 1./3 || same.SDApprox()[0][0] != 0 {
 		t.Errorf("mean %v, sd %v", same.Layers[0].Weight.Mean, same.SDApprox())
 	}
@@ -137,7 +137,7 @@ func TestSDApprox(t *testing.T) {
 		}
 	}
 	near("gaussian", small(ScaleVariance).SDApprox()[0][3], math.Sqrt2)
-	two, err := FromSamples([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Samples{Counts: []int64{1, 3}, Stack: [][]float64{{0, 4}, {7, 7}}})
+	two, err := FromFinite([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Finite{Counts: []int64{1, 3}, Stack: [][]float64{{0, 4}, {7, 7}}})
 	near("samples", must(t, two, err).SDApprox()[0][0], math.Sqrt(3))
 	swag, err := FromSWAG([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: Params{Mean: []float64{0}}, Bias: Params{Mean: []float64{0}}}}, ScaleSD,
 		[][]float64{{2}, {0}}, 3, [][]float64{{1, 2, 3}, {0, 0, 0}})
@@ -151,30 +151,30 @@ func TestSDApprox(t *testing.T) {
 
 func TestValidateKinds(t *testing.T) {
 	for want, spoil := range map[string]func(o map[Kind]*Posterior) *Posterior{
-		"no samples":                     func(o map[Kind]*Posterior) *Posterior { p := o[KindSamples]; p.samples.Counts = nil; return p },
-		"sample 2 has count 0":           func(o map[Kind]*Posterior) *Posterior { p := o[KindSamples]; p.samples.Counts[2] = 0; return p },
-		"sample 0 has count -1":          func(o map[Kind]*Posterior) *Posterior { p := o[KindSamples]; p.samples.Counts[0] = -1; return p },
-		"sample 3 add up to more than 2": func(o map[Kind]*Posterior) *Posterior { p := o[KindSamples]; p.samples.Counts[3] = 1 << 53; return p },
+		"no samples":                     func(o map[Kind]*Posterior) *Posterior { p := o[KindFinite]; p.finite.Counts = nil; return p },
+		"sample 2 has count 0":           func(o map[Kind]*Posterior) *Posterior { p := o[KindFinite]; p.finite.Counts[2] = 0; return p },
+		"sample 0 has count -1":          func(o map[Kind]*Posterior) *Posterior { p := o[KindFinite]; p.finite.Counts[0] = -1; return p },
+		"sample 3 add up to more than 2": func(o map[Kind]*Posterior) *Posterior { p := o[KindFinite]; p.finite.Counts[3] = 1 << 53; return p },
 		"up to sample 1 add up": func(o map[Kind]*Posterior) *Posterior {
-			p := o[KindSamples]
-			p.samples.Counts[1] = math.MaxInt64
+			p := o[KindFinite]
+			p.finite.Counts[1] = math.MaxInt64
 			return p
 		},
 		"32 numbers for 5 samples": func(o map[Kind]*Posterior) *Posterior {
-			p := o[KindSamples]
-			p.samples.Counts = append(p.samples.Counts, 1)
-			p.samples.Stack[0] = append(p.samples.Stack[0], make([]float64, 12)...)
-			p.samples.Stack[1] = append(p.samples.Stack[1], make([]float64, 4)...)
+			p := o[KindFinite]
+			p.finite.Counts = append(p.finite.Counts, 1)
+			p.finite.Stack[0] = append(p.finite.Stack[0], make([]float64, 12)...)
+			p.finite.Stack[1] = append(p.finite.Stack[1], make([]float64, 4)...)
 			return p
 		},
 		"3 arrays of samples": func(o map[Kind]*Posterior) *Posterior {
-			p := o[KindSamples]
-			p.samples.Stack = p.samples.Stack[:3]
+			p := o[KindFinite]
+			p.finite.Stack = p.finite.Stack[:3]
 			return p
 		},
 		"layer 0 bias: sample 2: entry 1 is NaN": func(o map[Kind]*Posterior) *Posterior {
-			p := o[KindSamples]
-			p.samples.Stack[1][2*4+1] = math.NaN()
+			p := o[KindFinite]
+			p.finite.Stack[1][2*4+1] = math.NaN()
 			return p
 		},
 		"layer 1 weight: mean[3] is +Inf": func(o map[Kind]*Posterior) *Posterior {
@@ -204,12 +204,12 @@ func TestValidateKinds(t *testing.T) {
 			return p
 		},
 		"layer 0 weight: standard deviation[4] is NaN": func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.swag.Sd[0][4] = math.NaN(); return p },
-		"kind samples has not the data":                func(o map[Kind]*Posterior) *Posterior { p := o[KindDropout]; p.Kind = KindSamples; return p },
+		"kind samples has not the data":                func(o map[Kind]*Posterior) *Posterior { p := o[KindDropout]; p.Kind = KindFinite; return p },
 		"kind gaussian has not the data":               func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Kind = KindGaussian; return p },
 		"or data of another":                           func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.dropout = []float64{0, 0}; return p },
 		"kind(7) is no known":                          func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Kind, p.swag = 7, nil; return p },
 		"do not chain": func(o map[Kind]*Posterior) *Posterior {
-			p := o[KindSamples]
+			p := o[KindFinite]
 			p.Layers[1].Map = network.Dense{In: 5, Out: 2}
 			return p
 		},
@@ -224,7 +224,7 @@ func TestValidateKinds(t *testing.T) {
 			t.Errorf("error %v, want one line with %q", err, want)
 		}
 	}
-	if _, err := FromSamples(nil, &Samples{Counts: []int64{1}}); err == nil || !strings.Contains(err.Error(), "no layers") {
+	if _, err := FromFinite(nil, &Finite{Counts: []int64{1}}); err == nil || !strings.Contains(err.Error(), "no layers") {
 		t.Errorf("no layers: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestDrawsOf(t *testing.T) {
 	layers := []Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}
 	of := func(draws string, counts ...int64) error {
 		stack := make([]float64, len(counts))
-		_, err := FromSamples(layers, &Samples{Counts: counts, Stack: [][]float64{stack, stack}, DrawsOf: draws})
+		_, err := FromFinite(layers, &Finite{Counts: counts, Stack: [][]float64{stack, stack}, DrawsOf: draws})
 		return err
 	}
 	if err := of("a guide", 1, 1, 1); err != nil {

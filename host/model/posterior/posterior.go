@@ -20,14 +20,14 @@ import (
 
 // Posterior is a network with a distribution of its weights. The zero value has no
 // layers and is not valid; see Validate. A literal makes one of KindGaussian;
-// FromSamples, FromSWAG, FromDropout, FromCovariances and FromJoint make the others.
+// FromFinite, FromSWAG, FromDropout, FromCovariances and FromJoint make the others.
 type Posterior struct {
 	// Kind is the family of the distribution. Only of KindGaussian do Layers say
 	// everything; see RequireIndependent.
 	Kind Kind
 	// Layers are shapes, activations and the mean network: the mean of each weight
 	// for KindGaussian, KindCorrelated, KindJoint and KindSWAG, the weighted mean of the networks, rounded,
-	// for KindSamples, the network without dropout for KindDropout. Spreads are
+	// for KindFinite, the network without dropout for KindDropout. Spreads are
 	// there for KindGaussian alone.
 	Layers []Layer
 	// Scale says what Params.Spread, or SWAG.Spread, holds, as the file had it, for
@@ -42,7 +42,7 @@ type Posterior struct {
 	Reference *Reference
 
 	// The data of the other kinds; at most one is not nil.
-	samples     *Samples
+	finite      *Finite
 	swag        *SWAG
 	dropout     []float64
 	covariances []*Covariance

@@ -22,11 +22,11 @@ type Reference struct {
 }
 
 // ReferenceNetwork is the network that Reference.Logits are of, in the layout of Mean: the
-// first one of KindSamples, else the mean network, which for KindDropout is that of
+// first one of KindFinite, else the mean network, which for KindDropout is that of
 // evaluation. The caller may not write to it.
 func (p *Posterior) ReferenceNetwork() [][]float64 {
-	if p.Kind == KindSamples {
-		return p.samples.Weights(0)
+	if p.Kind == KindFinite {
+		return p.finite.Weights(0)
 	}
 	return p.Mean()
 }

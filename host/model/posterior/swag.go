@@ -93,8 +93,8 @@ func (p *Posterior) SDApprox() [][]float64 {
 		switch p.Kind {
 		case KindGaussian:
 			copy(list[a], g.SdHi)
-		case KindSamples:
-			p.samples.sdApprox(list[a], a, g.Mean)
+		case KindFinite:
+			p.finite.sdApprox(list[a], a, g.Mean)
 		case KindSWAG:
 			p.swag.sdApprox(list[a], a)
 		case KindDropout:
@@ -109,7 +109,7 @@ func (p *Posterior) SDApprox() [][]float64 {
 	return list
 }
 
-func (s *Samples) sdApprox(sd []float64, a int, mean []float64) {
+func (s *Finite) sdApprox(sd []float64, a int, mean []float64) {
 	total := float64(s.Total())
 	for i, count := range s.Counts {
 		for e, w := range s.Weights(i)[a] {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/prove/phases"
+	"psafe/host/prove/branch"
 	"psafe/host/read/property"
 )
 
@@ -45,7 +45,7 @@ type DecisionProof struct {
 	// counts too.
 	Margin    float64         `json:"margin,omitempty"`
 	PhasesTau float64         `json:"phases_tau,omitempty"`
-	Phases    []*phases.Proof `json:"phases,omitempty"`
+	Phases    []*branch.Proof `json:"phases,omitempty"`
 }
 
 // AheadBy is the set whose rows are so far above 0.

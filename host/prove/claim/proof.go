@@ -3,8 +3,8 @@ package claim
 import (
 	"slices"
 
+	"psafe/host/prove/branch"
 	"psafe/host/prove/neuronsum/grid"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -34,10 +34,10 @@ type Proof struct {
 	// the line above was taken, and not the one below; nil if there is none.
 	Lines [][]int `json:"lines,omitempty"`
 	// Phases are, for each box of T, how the rows of S were proved for all networks whose noise is confined.
-	Phases []*phases.Proof `json:"phases,omitempty"`
+	Phases []*branch.Proof `json:"phases,omitempty"`
 	// Leaves are, for each box of T, the trees of phases of the rows of S, the tails of whose leaves were
 	// added up.
-	Leaves []*phases.LeafSum `json:"leaves,omitempty"`
+	Leaves []*branch.LeafSum `json:"leaves,omitempty"`
 	// Chernoff are, for each box of T, the moments of the rows of S, where they were bounded by those.
 	Chernoff []*ChernoffProof `json:"chernoff,omitempty"`
 	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of

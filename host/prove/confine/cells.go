@@ -6,11 +6,11 @@ import (
 	"math/bits"
 	"slices"
 
+	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -21,7 +21,7 @@ import (
 type cell struct {
 	box   property.Box
 	depth int
-	proof *phases.Proof
+	proof *branch.Proof
 	parts []*cell
 	axis  int
 }
@@ -29,7 +29,7 @@ type cell struct {
 // search proves the cells of a task.
 type search struct {
 	e     *engine.Engine
-	noise *phases.Noise
+	noise *branch.Noise
 	task  *property.Task
 	// left is how many sub-problems may still be looked at; cells is how many cells there are, most how
 	// many there may be.
@@ -87,7 +87,7 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 func (s *search) try(ctx context.Context, c *cell, most int) (bool, error) {
 	// It is the device that ends work whose time is up: an answer that was cut short would be another than
 	// that of a recheck.
-	found, err := answer(ctx, s.e, &phases.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most})
+	found, err := answer(ctx, s.e, &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most})
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +122,7 @@ func (s *search) cut(c *cell) {
 }
 
 // write appends the tree of a cell to trees, in preorder, and the proofs of its leaves to a list.
-func (c *cell) write(trees []int, proofs []*phases.Proof) ([]int, []*phases.Proof) {
+func (c *cell) write(trees []int, proofs []*branch.Proof) ([]int, []*branch.Proof) {
 	if c.parts == nil {
 		return append(trees, claim.Leaf), append(proofs, c.proof)
 	}

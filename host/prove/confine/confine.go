@@ -11,11 +11,11 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
-	"psafe/host/prove/phases"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -41,7 +41,7 @@ func Fits(p *posterior.Posterior) error {
 	if !bound.CanSplit(net) {
 		return errors.New("phases are for networks with no activation but ReLU, at least one not on a max pool: use --method clbp")
 	}
-	if phases.RowWork(net) > mostWork {
+	if branch.RowWork(net) > mostWork {
 		return errors.New("phases would take too long for a network so large: use --method clbp")
 	}
 	return nil
@@ -55,7 +55,7 @@ type How struct {
 	Cells int
 }
 
-// Certify bounds each task. A set whose clauses are too many (phases.Clauses) is left at 0.
+// Certify bounds each task. A set whose clauses are too many (branch.Clauses) is left at 0.
 func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
 	noise, unprepared := noiseOf(e)
 	most, cells := mostParts, clbp.MostCells(e, how.Cells)
@@ -79,18 +79,18 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 	return results, nil
 }
 
-func noiseOf(e *engine.Engine) (*phases.Noise, error) {
+func noiseOf(e *engine.Engine) (*branch.Noise, error) {
 	moments, err := clbp.Moments(e, e.Model)
 	if err != nil {
 		return nil, err
 	}
-	return phases.NewNoise(e.Normal, moments.AbsMean, Tau), nil
+	return branch.NewNoise(e.Normal, moments.AbsMean, Tau), nil
 }
 
 // prove proves a task on each box of T, if it can, cut into at most so many cells: each has an event of its own.
-func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most, mostCells int, r *claim.Result) error {
+func prove(ctx context.Context, e *engine.Engine, noise *branch.Noise, most, mostCells int, r *claim.Result) error {
 	t := r.Task
-	if !phases.Serves(e.Normal.Network(), &t.S) {
+	if !branch.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
 	s := &search{e: e, noise: noise, task: t, left: most, cells: len(t.T), most: max(mostCells, len(t.T))}
@@ -119,12 +119,12 @@ func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most, mos
 
 // rowsOf are the different rows of the clauses of a set.
 func rowsOf(safe *property.Safe) []int {
-	rows := slices.Sorted(slices.Values(slices.Concat(phases.Clauses(safe)...)))
+	rows := slices.Sorted(slices.Values(slices.Concat(branch.Clauses(safe)...)))
 	return slices.Compact(rows)
 }
 
 // FailUp is the probability of the event's failure for so many rows and boxes, rounded up.
-func FailUp(noise *phases.Noise, rows, boxes int) float64 {
+func FailUp(noise *branch.Noise, rows, boxes int) float64 {
 	fail := noise.EventsUp(rows) * float64(boxes) * Tau
 	if fail == 0 {
 		return 0
@@ -133,11 +133,11 @@ func FailUp(noise *phases.Noise, rows, boxes int) float64 {
 }
 
 // answer asks the device.
-func answer(ctx context.Context, e *engine.Engine, t *phases.Task) (found phases.Answer, err error) {
+func answer(ctx context.Context, e *engine.Engine, t *branch.Task) (found branch.Answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return found, err
 	}
-	err = engine.Guarded(e, "phases of a posterior", []*phases.Task{t}, func(m *bound.Model, tasks []*phases.Task) (answers []engine.Answer, err error) {
+	err = engine.Guarded(e, "phases of a posterior", []*branch.Task{t}, func(m *bound.Model, tasks []*branch.Task) (answers []engine.Answer, err error) {
 		for _, t := range tasks {
 			got, err := t.On(m, e.Normal.Network(), bound.Enclose(e.Normal.Mean(), m.Device().Precision()))
 			if err != nil {

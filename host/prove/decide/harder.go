@@ -3,8 +3,8 @@ package decide
 import (
 	"context"
 
+	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -66,11 +66,11 @@ const mostPhaseWork = 1 << 35
 // phases proves pair i safe by phases, if it can: on every box of T, with so many sub-problems.
 func (d *decision) phases(ctx context.Context, i, most int) error {
 	n, t := i/len(d.tasks), &d.tasks[i%len(d.tasks)]
-	if net := d.e.Normal.Network(); !phases.Serves(net, &t.S) || phases.Work(net) > mostPhaseWork {
+	if net := d.e.Normal.Network(); !branch.Serves(net, &t.S) || branch.Work(net) > mostPhaseWork {
 		return nil
 	}
 	for b := range t.T {
-		found, err := provePhases(ctx, d.e, d.nets[n], &phases.Task{Box: t.T[b], Safe: &t.S, Most: most})
+		found, err := provePhases(ctx, d.e, d.nets[n], &branch.Task{Box: t.T[b], Safe: &t.S, Most: most})
 		if err != nil || !found.Proved {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/phases"
 )
 
 // byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
@@ -30,10 +30,10 @@ func (r *search) byPhases(ctx context.Context) error {
 		if r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
-		t := &phases.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
+		t := &branch.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
 			Count: func(n int) { r.found.Problems += n }}
-		var found phases.Answer
-		if phases.Serves(r.net, t.Safe) {
+		var found branch.Answer
+		if branch.Serves(r.net, t.Safe) {
 			var err error
 			if found, err = provePhases(ctx, r.Engine, r.Weights, t); err != nil {
 				return err
@@ -48,14 +48,14 @@ func (r *search) byPhases(ctx context.Context) error {
 }
 
 // provePhases asks by phases of ReLUs whether the network with these weights is in a safe set.
-func provePhases(ctx context.Context, e *engine.Engine, weights drawn, t *phases.Task) (found phases.Answer, err error) {
+func provePhases(ctx context.Context, e *engine.Engine, weights drawn, t *branch.Task) (found branch.Answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return found, err
 	}
 	// Rechecks may come when t.Stop says something else. So they go on to the end, and of an answer
 	// that was cut short, how far it came is nobody's fault: there is nothing to compare.
 	cut := false
-	err = engine.Guarded(e, "phases of one network", []*phases.Task{t}, func(m *bound.Model, tasks []*phases.Task) (answers []engine.Answer, err error) {
+	err = engine.Guarded(e, "phases of one network", []*branch.Task{t}, func(m *bound.Model, tasks []*branch.Task) (answers []engine.Answer, err error) {
 		for _, t := range tasks {
 			if cut {
 				answers = append(answers, engine.Answer{Take: func() {}})

@@ -7,8 +7,8 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/model/network"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 )
@@ -28,7 +28,7 @@ func TestPhasesStopped(t *testing.T) {
 		}
 		e.Recheck(engine.Recheck{Share: 1, Tell: func(d *engine.Dropped) { t.Errorf("stopped at call %d: %v", at, d) }})
 		asked = 0
-		found, err := provePhases(t.Context(), e, post.Mean(), &phases.Task{Box: box, Safe: &safe, Most: 64, Stop: func() bool { asked++; return asked > at }})
+		found, err := provePhases(t.Context(), e, post.Mean(), &branch.Task{Box: box, Safe: &safe, Most: 64, Stop: func() bool { asked++; return asked > at }})
 		e.Close()
 		if err != nil {
 			t.Fatal(err)

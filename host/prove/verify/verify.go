@@ -54,7 +54,7 @@ type Result struct {
 // Certain says whether the posterior is one network: all standard deviations are 0, or it is
 // a set of one.
 func Certain(p *posterior.Posterior) bool {
-	if s := p.Samples(); s != nil {
+	if s := p.Finite(); s != nil {
 		return s.N() == 1
 	}
 	if !p.Independent() {
@@ -112,7 +112,7 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	}
 	defer e.Close()
 	weights := q.Network.Mean()
-	if s := q.Network.Samples(); s != nil {
+	if s := q.Network.Finite(); s != nil {
 		weights = s.Weights(0)
 	}
 	var found *Counterexample

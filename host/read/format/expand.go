@@ -51,7 +51,7 @@ func (n *contents) expand(scale posterior.Scale) error {
 func (n *contents) unit(size int, scale posterior.Scale) (a arrays, err error) {
 	one := graph.Parameters{Weight: []int{size, size}, Bias: size}
 	stack := n.rank
-	if n.kind == posterior.KindSamples {
+	if n.kind == posterior.KindFinite {
 		stack = len(n.counts)
 	}
 	for _, t := range parts(n.kind) {

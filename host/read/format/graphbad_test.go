@@ -121,7 +121,7 @@ func TestGraphKinds(t *testing.T) {
 	for _, g := range p.Params() {
 		spread, stack = append(spread, g.Spread), append(stack, append(append([]float64(nil), g.Mean...), g.Spread...))
 	}
-	samples, err := posterior.FromSamples(p.Layers, &posterior.Samples{Counts: []int64{2, 1}, Stack: stack})
+	samples, err := posterior.FromFinite(p.Layers, &posterior.Finite{Counts: []int64{2, 1}, Stack: stack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestGraphKinds(t *testing.T) {
 	for _, g := range first.Params() {
 		stack = append(stack, append(append([]float64(nil), g.Mean...), g.Spread...))
 	}
-	turned, err := posterior.FromSamples(first.Layers, &posterior.Samples{Counts: []int64{2, 1}, Stack: stack})
+	turned, err := posterior.FromFinite(first.Layers, &posterior.Finite{Counts: []int64{2, 1}, Stack: stack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestGraphKinds(t *testing.T) {
 			if fmt.Sprint(again.Network()) != fmt.Sprint(p.Network()) || fmt.Sprint(again.Mean()) != fmt.Sprint(p.Mean()) || again.Describe() != p.Describe() {
 				t.Errorf("%v%s: read again: %+v", p.Kind, ext, again.Network())
 			}
-			if p.Samples() != nil && fmt.Sprint(again.Samples()) != fmt.Sprint(p.Samples()) || p.SWAG() != nil && fmt.Sprint(again.SWAG()) != fmt.Sprint(p.SWAG()) {
+			if p.Finite() != nil && fmt.Sprint(again.Finite()) != fmt.Sprint(p.Finite()) || p.SWAG() != nil && fmt.Sprint(again.SWAG()) != fmt.Sprint(p.SWAG()) {
 				t.Errorf("%v%s: read again: other numbers", p.Kind, ext)
 			}
 			if again.References() != p.References() {

@@ -90,7 +90,7 @@ func parseHMC(open opener) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &contents{format: "deepbayes", kind: posterior.KindSamples, plan: net.plan, inputShape: net.inputShape()}
+	n := &contents{format: "deepbayes", kind: posterior.KindFinite, plan: net.plan, inputShape: net.inputShape()}
 	err = open("freq.npy", maxFile, func(b blob) (err error) {
 		n.counts, err = parseCounts(b)
 		return err

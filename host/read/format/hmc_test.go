@@ -81,7 +81,7 @@ func TestReadHMC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := p.Samples()
+		s := p.Finite()
 		got := fmt.Sprint(p.Kind, s.Counts, s.Weights(0), " "+p.Source.Format+" ", p.Layers[0].Activation, p.Layers[1].Activation)
 		if want := "samples [1 3] [[1 2 3 4 5 6] [-1 0 1] [7 8 9] [0.5]] deepbayes relu identity"; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
@@ -99,7 +99,7 @@ func TestReadHMCActiveEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		got := fmt.Sprint(p.Samples().Weights(i)[4:], p.Layers[1].Activation, p.Layers[2].Activation, p.Samples().Counts)
+		got := fmt.Sprint(p.Finite().Weights(i)[4:], p.Layers[1].Activation, p.Layers[2].Activation, p.Finite().Counts)
 		if want := "[[1] [0]] sigmoid identity [1 3]"; got != want {
 			t.Errorf("sample %d: behind the last layer %s, want %s", i, got, want)
 		}
@@ -131,7 +131,7 @@ func TestHMCDigest(t *testing.T) {
 		t.Errorf("digest %s of\n%s", p.Source.SHA256, text)
 	}
 	for i := range 11 {
-		if got := p.Samples().Weights(i)[3][0]; got != float64(i) {
+		if got := p.Finite().Weights(i)[3][0]; got != float64(i) {
 			t.Errorf("sample %d is that of number %v", i, got)
 		}
 	}
@@ -204,7 +204,7 @@ func TestConvertHMC(t *testing.T) {
 func convertHMC(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
 	for ext, again := range rewritten(t, p) {
-		if !reflect.DeepEqual(again.Layers, p.Layers) || !reflect.DeepEqual(again.Samples(), p.Samples()) {
+		if !reflect.DeepEqual(again.Layers, p.Layers) || !reflect.DeepEqual(again.Finite(), p.Finite()) {
 			t.Errorf("%s of %s differs", ext, p.Source.Path)
 		}
 		if o := again.Source.Origin; o == nil || o.Format != "deepbayes" || o.SHA256 != p.Source.SHA256 {

@@ -23,7 +23,7 @@ type part struct {
 // parts lists the arrays of a layer, in the order in which they are written.
 func parts(k posterior.Kind) []part {
 	switch k {
-	case posterior.KindSamples:
+	case posterior.KindFinite:
 		return []part{{"weight.samples", false, true}, {"bias.samples", true, true}}
 	case posterior.KindSWAG:
 		return []part{
@@ -67,8 +67,8 @@ func (t part) data(p *posterior.Posterior, k int) []float64 {
 		g, a = &p.Layers[k].Bias, 2*k+1
 	}
 	switch {
-	case t.stacked && p.Kind == posterior.KindSamples:
-		return p.Samples().Stack[a]
+	case t.stacked && p.Kind == posterior.KindFinite:
+		return p.Finite().Stack[a]
 	case t.stacked:
 		return p.SWAG().Deviation[a]
 	case t.name == "weight.mean" || t.name == "bias.mean":
@@ -116,7 +116,7 @@ func (m *meta) kind() (posterior.Kind, error) {
 	if covaries(kind) && m.Version != metaCovariance {
 		return kind, fmt.Errorf("a posterior of kind %v is one of version %d, this is version %d", kind, metaCovariance, m.Version)
 	}
-	if err == nil && kind != posterior.KindSamples {
+	if err == nil && kind != posterior.KindFinite {
 		err = absent("draws_of", m.DrawsOf != "")
 	}
 	// Of gaussian, ParseScale reports a scale that is missing.
@@ -127,7 +127,7 @@ func (m *meta) kind() (posterior.Kind, error) {
 		field string
 		owner posterior.Kind
 		there bool
-	}{{"counts", posterior.KindSamples, m.Counts != nil}, {"rank", posterior.KindSWAG, m.Rank != nil}} {
+	}{{"counts", posterior.KindFinite, m.Counts != nil}, {"rank", posterior.KindSWAG, m.Rank != nil}} {
 		check := absent
 		if kind == f.owner {
 			check = missing
@@ -169,8 +169,8 @@ func (m *meta) fill(p *posterior.Posterior) {
 		m.Scale = p.Scale.String()
 	}
 	switch p.Kind {
-	case posterior.KindSamples:
-		m.Counts, m.DrawsOf = p.Samples().Counts, p.Samples().DrawsOf
+	case posterior.KindFinite:
+		m.Counts, m.DrawsOf = p.Finite().Counts, p.Finite().DrawsOf
 	case posterior.KindSWAG:
 		m.Rank = &p.SWAG().Rank
 	}
@@ -195,7 +195,7 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 			}
 			layers[k].Weight = posterior.NewParams(a.weight.Data, a.weightSpread.Data, either(a.weightScale, scale))
 			layers[k].Bias = posterior.NewParams(a.bias.Data, a.biasSpread.Data, either(a.biasScale, scale))
-		case posterior.KindSamples:
+		case posterior.KindFinite:
 			add(&list.stack, a.weightStack, a.biasStack)
 		case posterior.KindSWAG:
 			add(&list.spread, a.weightSpread, a.biasSpread)
@@ -203,8 +203,8 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 		}
 	}
 	switch n.kind {
-	case posterior.KindSamples:
-		return posterior.FromSamples(layers, &posterior.Samples{Counts: n.counts, Stack: list.stack, DrawsOf: n.drawsOf})
+	case posterior.KindFinite:
+		return posterior.FromFinite(layers, &posterior.Finite{Counts: n.counts, Stack: list.stack, DrawsOf: n.drawsOf})
 	case posterior.KindSWAG:
 		return posterior.FromSWAG(layers, scale, list.spread, n.rank, list.stack)
 	case posterior.KindDropout:

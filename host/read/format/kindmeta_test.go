@@ -70,7 +70,7 @@ func kindFiles() map[posterior.Kind]*kindFile {
 		return `{"format":"psafe-posterior","version":1,` + fields + `,"layout":"in,out","layers":[{"kind":"dense","activation":"identity","in":2,"out":1` + layer + `}]}`
 	}
 	return map[posterior.Kind]*kindFile{
-		posterior.KindSamples: {head(`"kind":"samples","counts":[2,1,4]`, ""), map[string]*npy.Array{
+		posterior.KindFinite: {head(`"kind":"samples","counts":[2,1,4]`, ""), map[string]*npy.Array{
 			"layers.0.weight.samples": single([]int{3, 2, 1}, 1, 2, 3, 4, 5, 6),
 			"layers.0.bias.samples":   single([]int{3, 1}, 7, 8, 9),
 		}},
@@ -88,15 +88,15 @@ func kindFiles() map[posterior.Kind]*kindFile {
 
 func TestReadKinds(t *testing.T) {
 	got := ""
-	for _, kind := range []posterior.Kind{posterior.KindSamples, posterior.KindSWAG, posterior.KindDropout} {
+	for _, kind := range []posterior.Kind{posterior.KindFinite, posterior.KindSWAG, posterior.KindDropout} {
 		f := kindFiles()[kind]
 		p, _, err := readBytes(t, npz(t, f.meta, f.arrays), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch kind {
-		case posterior.KindSamples:
-			got += fmt.Sprint(p.Samples().Counts, p.Samples().Weights(1), p.Scale)
+		case posterior.KindFinite:
+			got += fmt.Sprint(p.Finite().Counts, p.Finite().Weights(1), p.Scale)
 		case posterior.KindSWAG:
 			got += fmt.Sprint(p.SWAG().Rank, p.SWAG().Sd, p.SWAG().Deviation, p.Layers[0].Bias.Mean, p.Scale)
 		case posterior.KindDropout:
@@ -110,7 +110,7 @@ func TestReadKinds(t *testing.T) {
 
 // Every matrix of a stack is turned, from torch's layout.
 func TestReadTorchStack(t *testing.T) {
-	f := kindFiles()[posterior.KindSamples]
+	f := kindFiles()[posterior.KindFinite]
 	meta := strings.NewReplacer("in,out", "out,in", `"out":1`, `"out":3`, "[2,1,4]", "[1,1]").Replace(f.meta)
 	arrays := map[string]*npy.Array{
 		"layers.0.weight.samples": single([]int{2, 3, 2}, 11, 12, 21, 22, 31, 32, -11, -12, -21, -22, -31, -32),
@@ -120,7 +120,7 @@ func TestReadTorchStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(p.Samples().Weights(0), p.Samples().Weights(1)); got != "[[11 21 31 12 22 32] [1 2 3]] [[-11 -21 -31 -12 -22 -32] [4 5 6]]" {
+	if got := fmt.Sprint(p.Finite().Weights(0), p.Finite().Weights(1)); got != "[[11 21 31 12 22 32] [1 2 3]] [[-11 -21 -31 -12 -22 -32] [4 5 6]]" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -130,22 +130,22 @@ func TestReadKindErrors(t *testing.T) {
 		kind           posterior.Kind
 		old, new, want string
 	}{
-		{posterior.KindSamples, `"samples"`, `"hmc"`, `kind "hmc" is none of gaussian, samples, swag, dropout`},
-		{posterior.KindSamples, `"samples"`, `"Samples"`, `kind "Samples"`},
-		{posterior.KindSamples, `"kind":"samples",`, ``, `field "counts" does not belong to a posterior of kind gaussian`},
-		{posterior.KindSamples, `"counts":[2,1,4],`, `"scale":"sd","counts":[2,1,4],`, `field "scale" does not belong`},
-		{posterior.KindSamples, `,"counts":[2,1,4]`, ``, `field "counts" is missing`},
-		{posterior.KindSamples, `[2,1,4]`, `null`, `field "counts" is missing`},
-		{posterior.KindSamples, `[2,1,4]`, `[]`, `has shape [3 2 1], the header says [0 2 1]`},
-		{posterior.KindSamples, `[2,1,4]`, `[2,1]`, `has shape [3 2 1], the header says [2 2 1]`},
-		{posterior.KindSamples, `[2,1,4]`, `[2,0,4]`, "sample 1 has count 0: counts are whole numbers from 1"},
-		{posterior.KindSamples, `[2,1,4]`, `[2,-1,4]`, "sample 1 has count -1"},
-		{posterior.KindSamples, `[2,1,4]`, `[2,1.5,4]`, "holds a number 1.5, where it takes a whole number"},
-		{posterior.KindSamples, `[2,1,4]`, `[2,9223372036854775808,4]`, "where it takes"},
-		{posterior.KindSamples, `[2,1,4]`, `[2,9007199254740992,4]`, "up to sample 1 add up to more than 2^53"},
-		{posterior.KindSamples, `[2,1,4]`, `[9223372036854775807,9223372036854775807,9223372036854775807]`, "up to sample 0 add up"},
-		{posterior.KindSamples, `[2,1,4]`, `"2,1,4"`, "where it takes"},
-		{posterior.KindSamples, `"out":1`, `"out":1,"rate":0.5`, `layer 0: field "rate" does not belong`},
+		{posterior.KindFinite, `"samples"`, `"hmc"`, `kind "hmc" is none of gaussian, samples, swag, dropout`},
+		{posterior.KindFinite, `"samples"`, `"Samples"`, `kind "Samples"`},
+		{posterior.KindFinite, `"kind":"samples",`, ``, `field "counts" does not belong to a posterior of kind gaussian`},
+		{posterior.KindFinite, `"counts":[2,1,4],`, `"scale":"sd","counts":[2,1,4],`, `field "scale" does not belong`},
+		{posterior.KindFinite, `,"counts":[2,1,4]`, ``, `field "counts" is missing`},
+		{posterior.KindFinite, `[2,1,4]`, `null`, `field "counts" is missing`},
+		{posterior.KindFinite, `[2,1,4]`, `[]`, `has shape [3 2 1], the header says [0 2 1]`},
+		{posterior.KindFinite, `[2,1,4]`, `[2,1]`, `has shape [3 2 1], the header says [2 2 1]`},
+		{posterior.KindFinite, `[2,1,4]`, `[2,0,4]`, "sample 1 has count 0: counts are whole numbers from 1"},
+		{posterior.KindFinite, `[2,1,4]`, `[2,-1,4]`, "sample 1 has count -1"},
+		{posterior.KindFinite, `[2,1,4]`, `[2,1.5,4]`, "holds a number 1.5, where it takes a whole number"},
+		{posterior.KindFinite, `[2,1,4]`, `[2,9223372036854775808,4]`, "where it takes"},
+		{posterior.KindFinite, `[2,1,4]`, `[2,9007199254740992,4]`, "up to sample 1 add up to more than 2^53"},
+		{posterior.KindFinite, `[2,1,4]`, `[9223372036854775807,9223372036854775807,9223372036854775807]`, "up to sample 0 add up"},
+		{posterior.KindFinite, `[2,1,4]`, `"2,1,4"`, "where it takes"},
+		{posterior.KindFinite, `"out":1`, `"out":1,"rate":0.5`, `layer 0: field "rate" does not belong`},
 		{posterior.KindDropout, `"dropout"`, `"dropout","draws_of":"gaussian"`, `field "draws_of" does not belong`},
 		{posterior.KindSWAG, `,"rank":2`, ``, `field "rank" is missing`},
 		{posterior.KindSWAG, `"rank":2`, `"rank":2,"counts":[1]`, `field "counts" does not belong`},
@@ -179,11 +179,11 @@ func TestReadKindArrayErrors(t *testing.T) {
 		change *npy.Array // nil takes the array out
 		want   string
 	}{
-		{posterior.KindSamples, "layers.0.bias.samples", nil, `array "layers.0.bias.samples" is missing`},
-		{posterior.KindSamples, "layers.0.bias.mean", single([]int{1}, 0), `array "layers.0.bias.mean" belongs to none`},
-		{posterior.KindSamples, "layers.0.bias.samples", single([]int{1, 3}, 1, 2, 3), "has shape [1 3], the header says [3 1]"},
-		{posterior.KindSamples, "layers.0.weight.samples", single([]int{3, 2, 1}, 1, 2, 3, math.NaN(), 5, 6), "layer 0 weight: sample 1: entry 1 is NaN"},
-		{posterior.KindSamples, "layers.0.weight.samples", single([]int{3, 1, 2}, 1, 2, 3, 4, 5, 6), "has shape [3 1 2]"},
+		{posterior.KindFinite, "layers.0.bias.samples", nil, `array "layers.0.bias.samples" is missing`},
+		{posterior.KindFinite, "layers.0.bias.mean", single([]int{1}, 0), `array "layers.0.bias.mean" belongs to none`},
+		{posterior.KindFinite, "layers.0.bias.samples", single([]int{1, 3}, 1, 2, 3), "has shape [1 3], the header says [3 1]"},
+		{posterior.KindFinite, "layers.0.weight.samples", single([]int{3, 2, 1}, 1, 2, 3, math.NaN(), 5, 6), "layer 0 weight: sample 1: entry 1 is NaN"},
+		{posterior.KindFinite, "layers.0.weight.samples", single([]int{3, 1, 2}, 1, 2, 3, 4, 5, 6), "has shape [3 1 2]"},
 		{posterior.KindSWAG, "layers.0.bias.deviations", single([]int{2, 1}, 1, math.Inf(1)), "layer 0 bias: deviation 1: entry 0 is +Inf"},
 		{posterior.KindSWAG, "layers.0.weight.scale", single([]int{2, 1}, 1, -1), "layer 0 weight: standard deviation[1] is NaN (stored -1)"},
 		{posterior.KindSWAG, "layers.0.weight.mean", single([]int{2, 1}, math.NaN(), 1), "layer 0 weight: mean[0] is NaN"},
@@ -211,7 +211,7 @@ func TestReadKindArrayErrors(t *testing.T) {
 
 // A small file can neither claim a large stack nor make a large header.
 func TestReadKindHostile(t *testing.T) {
-	f := kindFiles()[posterior.KindSamples]
+	f := kindFiles()[posterior.KindFinite]
 	meta := strings.Replace(f.meta, "[2,1,4]", "[1"+strings.Repeat(",1", maxMeta/2)+"]", 1)
 	_, path, err := readBytes(t, npz(t, meta, f.arrays), Options{})
 	wantError(t, "million counts", err, path, "at most 4194304 are allowed")

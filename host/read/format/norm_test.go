@@ -171,12 +171,12 @@ func TestKerasSamples(t *testing.T) {
 	}
 	// In the second, gain 4/1 and shift 0.5 - 4: 4.5 at x = 1.
 	for i, want := range []float64{2.5 + 2250, 4.5 + 2250} {
-		if y := p.Network().OutputsApprox(p.Samples().Weights(i), []float64{1, -1}); math.Abs(y[0]-want) > 1e-12 {
+		if y := p.Network().OutputsApprox(p.Finite().Weights(i), []float64{1, -1}); math.Abs(y[0]-want) > 1e-12 {
 			t.Errorf("sample %d: %v, want %v", i, y, want)
 		}
 	}
 	for ext, again := range rewritten(t, p) {
-		if fmt.Sprint(again.Samples()) != fmt.Sprint(p.Samples()) || fmt.Sprint(again.Network()) != fmt.Sprint(p.Network()) {
+		if fmt.Sprint(again.Finite()) != fmt.Sprint(p.Finite()) || fmt.Sprint(again.Network()) != fmt.Sprint(p.Network()) {
 			t.Errorf("%s: read again: %+v", ext, again)
 		}
 	}

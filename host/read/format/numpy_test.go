@@ -88,17 +88,17 @@ save_dropout("dropout.npz", net(1), [0, 0.1], act)
 		t.Fatalf("%v\n%s", err, out)
 	}
 	list := map[posterior.Kind]*posterior.Posterior{}
-	for _, kind := range []posterior.Kind{posterior.KindGaussian, posterior.KindSamples, posterior.KindSWAG, posterior.KindDropout} {
+	for _, kind := range []posterior.Kind{posterior.KindGaussian, posterior.KindFinite, posterior.KindSWAG, posterior.KindDropout} {
 		p, err := Read(filepath.Join(dir, kind.String()+".npz"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		list[kind] = p
-		if kind != posterior.KindSamples && fmt.Sprint(p.Layers[0].Weight.Mean, p.Layers[1].Bias.Mean) != "[1 2 3 4 5 6] [13]" {
+		if kind != posterior.KindFinite && fmt.Sprint(p.Layers[0].Weight.Mean, p.Layers[1].Bias.Mean) != "[1 2 3 4 5 6] [13]" {
 			t.Errorf("%v: means %+v", kind, p.Layers)
 		}
 	}
-	s, w := list[posterior.KindSamples].Samples(), list[posterior.KindSWAG].SWAG()
+	s, w := list[posterior.KindFinite].Finite(), list[posterior.KindSWAG].SWAG()
 	got := fmt.Sprint(list[posterior.KindGaussian].Layers[1].Weight.SdHi, s.Counts, s.Weights(1)[0], s.Weights(2)[3],
 		w.Rank, w.Sd[0], w.Deviation[3], list[posterior.KindDropout].Dropout())
 	if want := "[29 30 31] [5 1 2] [20 21 22 23 24 25] [52] 2 [20 21 22 23 24 25] [52 72] [0 0.1]"; got != want {

@@ -94,7 +94,7 @@ func TestONNX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one.Kind != posterior.KindSamples || one.Samples().N() != 1 || one.Source.Format != "onnx" || one.Source.Given.Words != "0" {
+	if one.Kind != posterior.KindFinite || one.Finite().N() != 1 || one.Source.Format != "onnx" || one.Source.Given.Words != "0" {
 		t.Errorf("--sd 0 gives %v: %+v", one.Describe(), one.Source)
 	}
 	compare(t, &b.Graph, one, -3, 3)
@@ -102,7 +102,7 @@ func TestONNX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(again.Mean()) != fmt.Sprint(one.Mean()) || again.Kind != posterior.KindSamples {
+	if fmt.Sprint(again.Mean()) != fmt.Sprint(one.Mean()) || again.Kind != posterior.KindFinite {
 		t.Errorf("compressed, the network is another")
 	}
 

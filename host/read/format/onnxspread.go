@@ -226,11 +226,11 @@ func list(names []string) string {
 func (s *spread) posterior(r *lower.Result, plan *graph.Plan) (*posterior.Posterior, error) {
 	layers := layersOf(r, plan)
 	if s.stored == nil && s.near == 0 {
-		one := &posterior.Samples{Counts: []int64{1}}
+		one := &posterior.Finite{Counts: []int64{1}}
 		for _, l := range layers {
 			one.Stack = append(one.Stack, l.Weight.Mean, l.Bias.Mean)
 		}
-		return posterior.FromSamples(layers, one)
+		return posterior.FromFinite(layers, one)
 	}
 	for k := range layers {
 		l := &lower.Layer{}

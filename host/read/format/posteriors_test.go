@@ -51,7 +51,7 @@ func must(t testing.TB, p *posterior.Posterior, err error) *posterior.Posterior 
 
 func someSamples(t testing.TB) *posterior.Posterior {
 	r := rand.New(rand.NewPCG(1, 2))
-	p, err := posterior.FromSamples(shapes(), &posterior.Samples{Counts: []int64{3, 1, 1, 5}, Stack: lists(r, 4, r.NormFloat64)})
+	p, err := posterior.FromFinite(shapes(), &posterior.Finite{Counts: []int64{3, 1, 1, 5}, Stack: lists(r, 4, r.NormFloat64)})
 	return must(t, p, err)
 }
 
@@ -69,7 +69,7 @@ func someDropout(t testing.TB) *posterior.Posterior {
 
 // others are posteriors of every kind but KindGaussian.
 func others(t testing.TB) map[posterior.Kind]*posterior.Posterior {
-	return map[posterior.Kind]*posterior.Posterior{posterior.KindSamples: someSamples(t), posterior.KindSWAG: someSWAG(t, posterior.ScaleVariance), posterior.KindDropout: someDropout(t)}
+	return map[posterior.Kind]*posterior.Posterior{posterior.KindFinite: someSamples(t), posterior.KindSWAG: someSWAG(t, posterior.ScaleVariance), posterior.KindDropout: someDropout(t)}
 }
 
 // writeFile writes p in the format of path.

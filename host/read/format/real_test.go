@@ -94,7 +94,7 @@ func TestRealSamples(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		s := p.Samples()
+		s := p.Finite()
 		if s.N() != test.n || s.Total() != int64(test.n) || p.Inputs() != test.in || p.Outputs() != test.out ||
 			p.Weights() != test.weights || p.Layers[0].Activation.Kind != test.activation {
 			t.Errorf("%s: %s, counts %v, %d weights", test.path, p.Describe(), s.Counts, p.Weights())

@@ -22,7 +22,7 @@ func kindReferences(t testing.TB) map[posterior.Kind]*posterior.Posterior {
 	list[posterior.KindGaussian] = trained(tanh, 3, 4, 2)
 	for _, p := range list {
 		weights := p.Mean()
-		if s := p.Samples(); s != nil {
+		if s := p.Finite(); s != nil {
 			weights = s.Weights(0)
 		}
 		refer(p, 5, func(x []float64) []float64 { return framework(p, weights, x) })

@@ -39,7 +39,7 @@ func appliedFloat(m net.Map, w, b, z []float64) []float64 {
 		for i := range y {
 			y[i] = b[i]
 			for j, v := range z {
-				y[i] += w[j*m.Out+i] * v
+				y[i] += w[j*len(y)+i] * v
 			}
 		}
 	case net.Conv:

@@ -188,7 +188,7 @@ func applied(m net.Map, w, b, z []*big.Rat) []*big.Rat {
 		for i := range y {
 			plus(i, b[i], one)
 			for j := range z {
-				plus(i, w[j*m.Out+i], z[j])
+				plus(i, w[j*len(y)+i], z[j])
 			}
 		}
 	case net.Conv:

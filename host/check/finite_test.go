@@ -21,7 +21,7 @@ import (
 func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ...int) *posterior.Posterior {
 	t.Helper()
 	shape := sumtest.RandomNoisy(rng, act, 0, sizes...)
-	s := &posterior.Samples{}
+	s := &posterior.Finite{}
 	for k := range shape.Layers {
 		for _, size := range []int{sizes[k] * sizes[k+1], sizes[k+1]} {
 			var stack []float64
@@ -34,7 +34,7 @@ func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ..
 	for range n {
 		s.Counts = append(s.Counts, 1+rng.Int64N(5))
 	}
-	post, err := posterior.FromSamples(shape.Layers, s)
+	post, err := posterior.FromFinite(shape.Layers, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func TestSamples(t *testing.T) {
 			if len(c.safe) < r.SafeSamples || c.unsafe != r.UnsafeSamples || c.pLowerDown(len(c.safe)) < r.Lower() || c.pUpperUp() > r.Upper() {
 				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(len(c.safe)), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
 			}
-			for what, forged := range forgedNetworks(proofs, post.Samples().N()) {
-				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(len(c.safe) <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && len(c.safe)+c.unsafe > post.Samples().N()-1 {
+			for what, forged := range forgedNetworks(proofs, post.Finite().N()) {
+				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(len(c.safe) <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && len(c.safe)+c.unsafe > post.Finite().N()-1 {
 					t.Errorf("%d: %s is accepted: %+v", i, what, c)
 				}
 			}
@@ -92,7 +92,7 @@ func TestWitnessBelowRounding(t *testing.T) {
 		layers := []posterior.Layer{{Layer: net.DenseLayer(1, 2, net.Activation{Kind: net.ReLU})}, {Layer: net.DenseLayer(2, 2, net.Activation{})}}
 		// y_0 = 1 + x/3 and y_1 = y_0 + margin for x in [0, 1].
 		stack := [][]float64{{1.0 / 3, 0.3}, {0, 0.1}, {1, 1, 0, 0}, {1, 1 + margin}}
-		post, err := posterior.FromSamples(layers, &posterior.Samples{Stack: stack, Counts: []int64{3}})
+		post, err := posterior.FromFinite(layers, &posterior.Finite{Stack: stack, Counts: []int64{3}})
 		if err != nil {
 			t.Fatal(err)
 		}

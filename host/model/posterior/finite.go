@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Samples are finitely many networks of one shape: the distribution that gives
+// Finite is finitely many networks of one shape: the distribution that gives
 // network i the probability Counts[i] / Total(), exactly. Nobody may write to it
 // once a Posterior has it.
-type Samples struct {
+type Finite struct {
 	// Counts has one whole number >= 1 per network, of at most 2^53 together.
 	Counts []int64
 	// Stack has one list per array, in the order weights of layer 0, biases of
@@ -28,10 +28,10 @@ const maxDrawsOf = 200
 const MaxTotal = 1 << 53
 
 // N is the number of networks, counting each once.
-func (s *Samples) N() int { return len(s.Counts) }
+func (s *Finite) N() int { return len(s.Counts) }
 
 // Total is the sum of Counts.
-func (s *Samples) Total() int64 {
+func (s *Finite) Total() int64 {
 	var t int64
 	for _, c := range s.Counts {
 		t += c
@@ -41,7 +41,7 @@ func (s *Samples) Total() int64 {
 
 // Weights returns network i, 0 <= i < N(), in the layout of Posterior.Draw. It
 // shares memory with s: the caller may not write to it.
-func (s *Samples) Weights(i int) [][]float64 {
+func (s *Finite) Weights(i int) [][]float64 {
 	w := make([][]float64, len(s.Stack))
 	for a, stack := range s.Stack {
 		n := len(stack) / s.N()
@@ -50,21 +50,21 @@ func (s *Samples) Weights(i int) [][]float64 {
 	return w
 }
 
-// Networks is the posterior as finitely many networks: those of KindSamples, or, where no weight
+// Networks is the posterior as finitely many networks: those of KindFinite, or, where no weight
 // of independent normal ones has a deviation above 0, the network of the means, which every draw
 // is. nil where it is no such set. The caller may not write to it.
-func (p *Posterior) Networks() *Samples {
+func (p *Posterior) Networks() *Finite {
 	if p.Kind == KindGaussian && p.Random() == 0 {
-		return &Samples{Counts: []int64{1}, Stack: p.Mean()}
+		return &Finite{Counts: []int64{1}, Stack: p.Mean()}
 	}
-	return p.samples
+	return p.finite
 }
 
-// FromSamples makes the posterior that is these networks. Of layers it takes
+// FromFinite makes the posterior that is these networks. Of layers it takes
 // shapes and activations; the means it sets to those of the networks, weighted by
 // counts and rounded, for LogitsApprox. It keeps s. Any error is that of Validate.
-func FromSamples(layers []Layer, s *Samples) (*Posterior, error) {
-	p := &Posterior{Kind: KindSamples, Layers: means(layers), samples: s}
+func FromFinite(layers []Layer, s *Finite) (*Posterior, error) {
+	p := &Posterior{Kind: KindFinite, Layers: means(layers), finite: s}
 	if err := s.validate(p); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func FromSamples(layers []Layer, s *Samples) (*Posterior, error) {
 }
 
 // validate checks counts, lengths and numbers against the shapes of p.
-func (s *Samples) validate(p *Posterior) error {
+func (s *Finite) validate(p *Posterior) error {
 	if err := p.Network().Check(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Samples) validate(p *Posterior) error {
 
 // validateDraws checks what is said of independent draws. A count above 1 is of a chain that stood
 // still, or of networks that were put together: such are not independent.
-func (s *Samples) validateDraws() error {
+func (s *Finite) validateDraws() error {
 	if len(s.DrawsOf) > maxDrawsOf {
 		return fmt.Errorf("draws_of has %d bytes: at most %d are allowed", len(s.DrawsOf), maxDrawsOf)
 	}

@@ -1,11 +1,11 @@
-// Package leaves bounds P_safe from below by the sum of tails over the leaves of trees of phases
+// Package phases bounds P_safe from below by the sum of tails over the leaves of trees of phases
 // ((62) and (65), docs/theory.md): each row of a safe set has a tree in which neurons are taken to be active or
 // not, and a leaf's row has a tail as those of concentration LBP have. Hidden bounds are those of
 // concentration LBP, for all of T, and serve all leaves.
 //
 // Trees, lower slopes and multipliers are found by a search in ordinary arithmetic on the network of the
 // means; every bound is the device's and holds, however they were chosen.
-package leaves
+package phases
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
-	"psafe/host/prove/phases"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -132,7 +132,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 // found is what is proved of a box: the proof is that of tau.
 type found struct {
 	failUp, tau float64
-	proof       *phases.LeafSum
+	proof       *branch.LeafSum
 }
 
 // boxed bounds the failure on one box, by trees of up to most nodes in all, or fewer where what they fail with is

@@ -1,4 +1,4 @@
-package leaves
+package phases
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/host/prove/branch"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
-	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -110,7 +110,7 @@ func (q *question) columns(known *rootBounds, nodes []*node) *bound.SplitQuery {
 		c.Rows = append(c.Rows, k.row)
 		for o, n := range q.open {
 			if known.lo[n.layer][n.unit] < 0 && known.hi[n.layer][n.unit] > 0 {
-				c.Slope[n.layer][n.unit*r+column] = float64(k.alpha[o]) * phases.SlopeUnit
+				c.Slope[n.layer][n.unit*r+column] = float64(k.alpha[o]) * branch.SlopeUnit
 			}
 		}
 		for _, f := range k.cuts {
