@@ -21,9 +21,10 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 #   of neurons
 #   TestOclgrind/optimised and /unoptimised, TestOclgrindMutants, most broken kernels of package gpu
 #   the cubic and the images within 0.001 of TestCheckSums
-#   of cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
-#   posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
-#   psafe devices with each lie about sizes, a second kill of a campaign's shards, and SIGINT of one
+#   of cmd/psafe: bombs that fill memory or resemble others, that a device gives the same bytes twice,
+#   crosscheck of glyphs-64-32-10, a file cut before its last line end for each method, psafe devices
+#   with each lie about sizes, most endings of a driver in a run, special files in a process of their
+#   own, a second kill of a campaign's shards, and SIGINT of one
 # and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
 # the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:

@@ -30,7 +30,7 @@ func TestDeviceAgainstItself(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			looking := bound.UntilOver(func() error { return nil }, fallback.New(p))
-			devicetest.RunAgainst(t, fallback.New(p), looking, devicetest.Factor(0.3))
+			devicetest.RunAgainst(t, fallback.New(p), looking, devicetest.Factor(0.3/float64(testscale.By(t, 2))))
 		})
 	}
 }

@@ -115,8 +115,8 @@ func sameBits[T bound.Real](t *testing.T, what string, got, want bound.Array) {
 	}
 }
 
-// laneSeeds is how many of n seeds are drawn: a quarter, and all in deep.
-func laneSeeds(t *testing.T, n int) uint64 { return uint64(max(n/4, testscale.Cases(t, n))) }
+// laneSeeds is how many of n seeds are drawn: an eighth, and all in deep.
+func laneSeeds(t *testing.T, n int) uint64 { return uint64(max(n/8, testscale.Cases(t, n))) }
 
 var laneSizes = []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 100, 127, 128, 129, 144, 300}
 

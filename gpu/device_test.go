@@ -88,7 +88,11 @@ func onDevices(t *testing.T, f func(t *testing.T, info Info, p bound.Precision))
 // TestDevice runs the suite of all devices, on devices as they ship, after their self-test.
 func TestDevice(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(0.1))
+		factor := 0.05
+		if testscale.Deep(t) {
+			factor = 0.1
+		}
+		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(factor))
 	})
 }
 
@@ -110,12 +114,15 @@ func TestFallbackBits(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
-				factor, build := 0.1, ""
+				factor, build := 0.05, ""
 				if testscale.Deep(t) {
 					factor = 0.3
 				}
 				if i > 0 {
-					factor, build = 0.08, builds(t)
+					factor, build = 0.04, builds(t)
+					if testscale.Deep(t) {
+						factor *= 2
+					}
 				}
 				devicetest.RunAgainst(t, keep(t, info, p, s, build), fallback.New(p), devicetest.Factor(factor))
 			})

@@ -24,7 +24,7 @@ var poisonMutants = []struct{ what, file, old, new string }{
 // opened.
 func TestPoisonMutants(t *testing.T) {
 	info := devices(t)[0]
-	for _, m := range testscale.Few(t, poisonMutants, 3) {
+	for _, m := range testscale.Few(t, poisonMutants, 2) {
 		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: quick})
 		if err == nil {
 			check(t, d.Close())

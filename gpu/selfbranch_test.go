@@ -58,7 +58,7 @@ func TestSelfTestBranches(t *testing.T) {
 		t.Skip("builds many kernels")
 	}
 	info := devices(t)[0]
-	for _, m := range testscale.Few(t, branchMutants, 3) {
+	for _, m := range testscale.Few(t, branchMutants, 2) {
 		opts := Options{sources: mutate(t, m.file, m.old, m.new), build: quick}
 		if strings.HasSuffix(m.file, "tiles") {
 			opts.shape = onGPUs

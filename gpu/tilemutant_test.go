@@ -78,7 +78,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 func TestTileMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
-	for _, m := range testscale.Few(t, tileMutants, 3) {
+	for _, m := range testscale.Few(t, tileMutants, 2) {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
 		differ := tilesDiffer
 		if !strings.Contains(m.file, "tiles") {

@@ -94,7 +94,7 @@ func FuzzEscaped(f *testing.F) {
 // variable reach a terminal, in results or in messages. Records are JSON and excepted.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	words := testscale.Few(t, hostileWords, 6)
+	words := testscale.Few(t, hostileWords, 3)
 	for i, word := range words {
 		if i%2 == 1 { // some with another
 			word += hostileWords[rng.IntN(len(hostileWords))]

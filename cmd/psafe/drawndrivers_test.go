@@ -147,7 +147,7 @@ func TestDrawnDrivers(t *testing.T) {
 		}
 	}
 	jobs := driverJobs(t)
-	for i := range testscale.Cases(t, 60) {
+	for i := range testscale.Costly(t, 60) {
 		t.Run(fmt.Sprintf("%d-%d", seed, i), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, uint64(i)))

@@ -161,6 +161,7 @@ func TestSpecialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("PSAFE_DEVICE", "cpu")
 	socket, err := net.Listen("unix", at("socket"))
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,12 @@ func TestSpecialFiles(t *testing.T) {
 				arg = strings.ReplaceAll(arg, "NET", testFile("tiny-2-3-2-tanh.npz"))
 				args = append(args, strings.ReplaceAll(arg, "POINTS", at("points.csv")))
 			}
-			e := limitedRun(t, nil, args...)
+			e := ended{}
+			if place[0] == "inspect" || testscale.Deep(t) {
+				e = limitedRun(t, nil, args...)
+			} else { // all read files by the same call, which that has shown to need no memory
+				e.status, e.stdout, e.stderr = endOf(args...)
+			}
 			if e.refused(t, path, want); t.Failed() {
 				t.Fatalf("psafe %s", line)
 			}

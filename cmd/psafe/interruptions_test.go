@@ -49,7 +49,7 @@ func TestInterruptions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
 	wanted := testscale.Cases(t, 70) // of each of three runs
 	if !testscale.Deep(t) {
-		wanted = (wanted + 1) / 2
+		wanted = (wanted + 3) / 4
 	}
 	for name, args := range interruptedRuns(t) {
 		t.Run(name, func(t *testing.T) {

@@ -45,12 +45,12 @@ func TestInterruptedWriters(t *testing.T) {
 // endings are signals that end a program, in the ways that schedulers have.
 var endings = [][]syscall.Signal{{syscall.SIGKILL}, {syscall.SIGINT}, {syscall.SIGTERM}, {syscall.SIGTERM, syscall.SIGKILL}, {syscall.SIGHUP}}
 
-// interruptions returns how many of n to make: two take a second of every run of the tests.
+// interruptions returns how many of n to make: one takes half a second of every run of the tests.
 func interruptions(t *testing.T, n int) int {
 	if testscale.Deep(t) {
 		return n
 	}
-	return 2
+	return 1
 }
 
 func interruptedWriter(t *testing.T, args []string) {

@@ -22,7 +22,7 @@ func TestTotalTimeLimit(t *testing.T) {
 			psafe(t, exitDone, append(args, "--out", whole)...)
 			want := readTest(t, whole)
 			stops := 0
-			for limit := time.Millisecond; ; limit = limit * 3 / 2 { // a busy machine may take long for anything
+			for limit := time.Millisecond; ; limit *= 2 { // a busy machine may take long for anything
 				start := time.Now()
 				e := signalled(t, 0, append(args, "--out", out, "--resume", "--total-time-limit", limit.String()))
 				if e.status == exitDone {

@@ -38,7 +38,7 @@ func psafe(t *testing.T, want int, args ...string) string {
 // every operation, on networks of every activation in testdata.
 func TestCrosscheck(t *testing.T) {
 	needOpenCL(t)
-	for _, name := range testscale.Few(t, []string{"cubic-128.npz", "glyphs-64-32-10.npz", "tiny-2-3-2-tanh.npz"}, 2) {
+	for _, name := range testscale.Few(t, []string{"cubic-128.npz", "tiny-2-3-2-tanh.npz", "glyphs-64-32-10.npz"}, 2) {
 		out := psafe(t, exitDone, "crosscheck", "--posterior", filepath.Join("..", "..", "testdata", name))
 		if strings.Count(out, "equal bits") != 6 || strings.Count(out, "all overlap") != 3 {
 			t.Errorf("%s: %s", name, out)
@@ -55,7 +55,7 @@ func TestSameRecords(t *testing.T) {
 	if err := os.WriteFile(points, []byte("0.5,0.2\n-1,0.75\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	images, draws, boxes := "0:2", "10", "100"
+	images, draws, boxes := "0", "10", "30"
 	if testscale.Deep(t) {
 		images, draws, boxes = "0:8", "30", "700"
 	}
@@ -75,7 +75,7 @@ func TestSameRecords(t *testing.T) {
 			return psafe(t, exitDone, append([]string{"certify", "--omit-timing", "--quiet", "--device", device}, args...)...)
 		}
 		cpu, ocl := records("cpu"), records(list[0].ID)
-		if i == 0 || testscale.Deep(t) {
+		if testscale.Deep(t) {
 			if again := records(list[0].ID); again != ocl {
 				t.Errorf("%q: two runs on %s differ", args, list[0].Name)
 			}

@@ -136,7 +136,7 @@ func interrupted(t *testing.T, delay time.Duration, args []string, signals ...sy
 func TestSignals(t *testing.T) {
 	noSignals(t)
 	net, points := deepNet(t, 2000, 8)
-	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for i, s := range testscale.Few(t, []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, 2) {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		args := []string{"certify", "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.001", "--quiet", "--out", out}
 		e := interrupted(t, time.Duration(i+1)*150*time.Millisecond, args, s)
@@ -161,7 +161,7 @@ func TestSignalsEverywhere(t *testing.T) {
 	certifyTo(t, records, "--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--quiet")
 	record := readTest(t, records)
 	var many strings.Builder
-	for i := range 30_000 {
+	for i := range 10_000 {
 		many.WriteString(resealed(strings.TrimSuffix(record, "\n"), `"index":0`, fmt.Sprintf(`"index":%d`, i)) + "\n")
 	}
 	writeTest(t, records, many.String())
@@ -221,7 +221,7 @@ func TestSignalDuringCompile(t *testing.T) {
 		t.Skip("OpenCL has no device here")
 	}
 	net, points := deepNet(t, 4, 8)
-	for try := range testscale.Cases(t, 20) {
+	for try := range testscale.Costly(t, 20) {
 		t.Setenv("POCL_CACHE_DIR", t.TempDir())
 		cmd := exec.Command("psafe", "certify", "--device", "0:0", "--posterior", net, "--inputs", points, "--eps", "0.001")
 		cmd.SysProcAttr = ownGroup
@@ -260,9 +260,9 @@ func TestHangup(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for range 20 {
+	for range 8 {
 		_ = cmd.Process.Signal(syscall.SIGHUP)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	select {
 	case err := <-ended:

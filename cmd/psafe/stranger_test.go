@@ -51,18 +51,18 @@ func oneImage(more ...string) []string {
 // the CPU and says so in a line; a device that was asked for is status 3 and a line.
 func TestStrangers(t *testing.T) {
 	wrap(t)
-	for _, c := range []struct{ action, does string }{
+	for i, c := range []struct{ action, does string }{
 		{"segv", "SIGSEGV"}, {"abort", "abort"}, {"exit0", "status 0"}, {"exit3", `status 3, saying "no licence?[2J"`},
 		{"kill", "killed"}, {"thread", "segmentation fault"}, {"lie", "4000000000 platforms"},
 		{"report", "report"}, {"flood", "flood"}, {"hang", "did not answer in"},
 	} {
 		set(t, "PSAFE_WRAP="+c.action+" clGetPlatformIDs 1")
-		parts, limited := []string{c.does, "libwrapcl.so"}, false
+		parts := []string{c.does, "libwrapcl.so"}
+		t.Setenv(driverSeconds, "")
 		switch c.action {
 		case "report":
 			parts[0] = "" // "disturbed" or "flooded"
 		case "hang", "flood":
-			limited = true
 			t.Setenv(driverSeconds, "1")
 		}
 		status, out, errs := endOf(oneImage("--device", "auto")...)
@@ -70,6 +70,9 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s: status %d, %q", c.action, status, out)
 		}
 		wantLine(t, c.action, errs, append(parts, "note: ")...)
+		if i%5 != 0 && c.action != "hang" && !testscale.Deep(t) { // how auto learns of it is how all do
+			continue
+		}
 		status, out, errs = endOf(oneImage("--device", "0:0")...)
 		if status != exitDevice || out != "" {
 			t.Errorf("%s: asked for: status %d, %q", c.action, status, out)
@@ -78,11 +81,11 @@ func TestStrangers(t *testing.T) {
 			parts[0] = "did not answer"
 		}
 		wantLine(t, c.action, errs, append(parts, "--device 0:0: ")...)
+		if i%5 != 0 && !testscale.Deep(t) {
+			continue
+		}
 		if status, out, errs = endOf("devices"); status != exitDevice || !strings.Contains(out, "cpu ") || !strings.Contains(errs, "libwrapcl.so") {
 			t.Errorf("%s: devices: status %d, %q, %q", c.action, status, out, errs)
-		}
-		if limited {
-			t.Setenv(driverSeconds, "")
 		}
 	}
 }
@@ -105,7 +108,7 @@ func TestStrangeDevices(t *testing.T) {
 	if status, out, errs := endOf("devices"); status != exitDone || !strings.Contains(out, "?[2J?]0;owned???x") || errs != "" {
 		t.Errorf("a name with escapes: status %d, %q, %q", status, out, errs)
 	}
-	for i, lie := range testscale.Few(t, []string{"101F 0", "101F 18446744073709551615", "1010 0", "1002 0", "103A 4294967295"}, 3) { // all in gpu/cl
+	for i, lie := range testscale.Few(t, []string{"101F 0", "101F 18446744073709551615", "1010 0", "1002 0", "103A 4294967295"}, 1) { // all in gpu/cl
 		set(t, "PSAFE_WRAP_LIE="+lie, "PSAFE_WRAP_GPU=1")
 		status, out, errs := endOf(oneImage()...)
 		if status != exitDone || !strings.Contains(out, `"device":"cpu"`) {

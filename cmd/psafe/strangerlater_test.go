@@ -70,7 +70,7 @@ func TestStrangerLater(t *testing.T) {
 	}
 	for i, c := range testscale.Few(t, []struct{ action, does string }{
 		{"segv", "SIGSEGV"}, {"exit0", "status 0"}, {"thread", "segmentation fault"}, {"abort", "abort"}, {"exit3", "status 3"},
-	}, 2) {
+	}, 1) {
 		set(t, "PSAFE_WRAP="+c.action+" clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+certify.PartialSuffix)
 		status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
 		if status != exitDevice {
@@ -109,7 +109,7 @@ func TestLostSigns(t *testing.T) {
 	dir, args := manyPoints(t)
 	out := filepath.Join(dir, "r.jsonl")
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
-	for _, call := range []string{"clEnqueueReadBuffer", "clEnqueueWriteBuffer"} {
+	for _, call := range testscale.Few(t, []string{"clEnqueueReadBuffer", "clEnqueueWriteBuffer"}, 1) { // the other in gpu
 		set(t, "PSAFE_WRAP=lie "+call+" 1", "PSAFE_WRAP_WHEN="+out+certify.PartialSuffix)
 		n := 0
 		for try := 0; try < 5 && (n == 0 || n == 300); try++ { // how records are grouped is a matter of time

@@ -16,7 +16,7 @@ import (
 // TestWindows: rows over windows have the bounds of rows over whole maps, but for roundings, of
 // whatever depth and however they are cut: of networks of all kinds of maps, by weight boxes and by concentration LBP.
 func TestWindows(t *testing.T) {
-	seen, nets := 0, testscale.Cases(t, 400)
+	seen, nets := 0, testscale.Cases(t, 400/testscale.By(t, 2))
 	for i := range nets {
 		r := rand.New(rand.NewPCG(30, uint64(i)))
 		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(4), Spread: 0.05, Outputs: 2, Side: 3 + r.IntN(4)})

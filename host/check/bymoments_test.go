@@ -39,6 +39,9 @@ func momentRecords(t *testing.T) (lower, upper [][]byte) {
 		for _, label := range []string{"", "3"} {
 			j := images(of.file, 1, "0", certify.Method{By: new(prove.Chernoff)}, bound.Float64)
 			j.Tasks.Points.Index, j.Posterior.Factor = &own, of.sd
+			if of.sd == "20" && !testscale.Deep(t) { // of one hidden layer there is less to forge
+				j.Tasks.Points.Index = &other
+			}
 			if label != "" {
 				j.Tasks.Points.Index, j.Tasks.Points.Label = &other, label
 			}
@@ -242,7 +245,7 @@ func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proo
 func TestDeepMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 10))
 	lower, upper, dearer := 0, 0, 0
-	cases := testscale.Cases(t, 80)
+	cases := testscale.Cases(t, 80/testscale.By(t, 2))
 	for i := range cases {
 		sizes := [][]int{{2, 5, 4, 3, 2}, {2, 4, 3, 3, 3, 2}}[i%2]
 		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, []float64{0.1, 0.6}[i/2%2], sizes...)

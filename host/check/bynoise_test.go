@@ -26,7 +26,7 @@ import (
 // those of single points.
 func noiseJobs(t *testing.T) map[string]*certify.Job {
 	jobs := map[string]*certify.Job{}
-	near, far, cells := 2, 1, 6
+	near, far, cells := 1, 1, 4
 	if testscale.Deep(t) {
 		near, far, cells = 12, 4, 24
 	}

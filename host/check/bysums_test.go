@@ -110,7 +110,7 @@ func (s *sumsProved) log(t *testing.T) {
 // TestSumsGenuine: what certify claims of random posteriors is proved again.
 func TestSumsGenuine(t *testing.T) {
 	all := sumsProved{leastLow: arith.Inf, leastUp: arith.Inf}
-	cases := testscale.Costly(t, 300)
+	cases := testscale.Costly(t, 300/testscale.By(t, 2))
 	for seed := range cases {
 		rng := rand.New(rand.NewPCG(uint64(seed), 21))
 		in := 1 + rng.IntN(3)
@@ -198,7 +198,7 @@ func TestSumsTestdata(t *testing.T) {
 				}
 			}
 			all := sumsProved{leastLow: arith.Inf, leastUp: arith.Inf}
-			all.proveSums(t, post, c.cells, testscale.Few(t, tasks, 1))
+			all.proveSums(t, post, c.cells/testscale.By(t, 2), testscale.Few(t, tasks, 1))
 			all.log(t)
 		})
 	}

@@ -24,12 +24,14 @@ import (
 
 // decisionJobs are jobs about decisions: of noise, of a finite set, on cells, of a class that is not
 // the predictive's.
-func decisionJobs() map[string]*certify.Job {
+func decisionJobs(t testing.TB) map[string]*certify.Job {
 	jobs := map[string]*certify.Job{}
 	clbp := certify.Method{By: new(prove.CLBP), Decision: true, NoUpper: true}
 	for i, p := range []bound.Precision{bound.Float64, bound.Float32} {
 		of := fmt.Sprintf("%v ", p)
-		jobs[of+"glyphs"] = images("glyphs-64-24-24-10.npz", 1, "0.02", clbp, p)
+		if i == 0 || testscale.Deep(t) {
+			jobs[of+"glyphs"] = images("glyphs-64-24-24-10.npz", 1, "0.02", clbp, p)
+		}
 		if i == 0 {
 			other := images("glyphs-64-32-10.npz", 1, "0.01", clbp, p)
 			other.Tasks.Points.Label = "3"
@@ -77,7 +79,7 @@ func decisionJobs() map[string]*certify.Job {
 func TestCheckDecision(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 5))
 	verdicts, forged := map[string]int{}, 0
-	jobs := decisionJobs()
+	jobs := decisionJobs(t)
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		var c Checker
 		for i, line := range written(t, jobs[name]) {
@@ -212,7 +214,7 @@ func TestNamesOfFiles(t *testing.T) {
 
 // TestActionOfLabel: to abstain is not the best action for a class, whatever is proved of it.
 func TestActionOfLabel(t *testing.T) {
-	job := decisionJobs()["float64 samples, reject"]
+	job := decisionJobs(t)["float64 samples, reject"]
 	var c Checker
 	for _, line := range written(t, job) {
 		if !bytes.Contains(line, []byte(`"action":3`)) {

@@ -101,7 +101,7 @@ func TestForged(t *testing.T) {
 	}
 	var c Checker
 	count := map[string]int{}
-	for range testscale.Cases(t, 10000) {
+	for range testscale.Cases(t, 10000/testscale.By(t, 3)) {
 		g := records[rng.IntN(len(records))]
 		var what string
 		line := g.line

@@ -12,6 +12,7 @@ import (
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 )
 
 // TestCheckMean: records of means pass, and none does with a better end, another verdict, a larger
@@ -24,7 +25,7 @@ func TestCheckMean(t *testing.T) {
 		{"samples-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"}, {"samples-2-8-3.npz", "pairs.csv", "output_box:[3,9],[,],[,]"},
 		{"dropout-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"},
 	} {
-		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20)}
+		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20 / testscale.By(t, 2))}
 		if strings.HasPrefix(of.net, "samples") {
 			m.By = new(prove.Finite)
 		}

@@ -11,7 +11,7 @@ import (
 // TestCheckProbit: records of the probit rule are proved again. Of one of it and one of the average that
 // which claims more is refused where it says to be the other.
 func TestCheckProbit(t *testing.T) {
-	job := decisionJobs()["float64 a covariance"]
+	job := decisionJobs(t)["float64 a covariance"]
 	byProbit := *job
 	byProbit.Method.Link = certify.LinkProbit
 	average, probit := written(t, job), written(t, &byProbit)

@@ -329,7 +329,7 @@ func TestSaid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(28, 8))
 	rng.Shuffle(len(forgeries), func(i, j int) { forgeries[i], forgeries[j] = forgeries[j], forgeries[i] })
 	if !testscale.Deep(t) {
-		forgeries = forgeries[:min(len(forgeries), testscale.Costly(t, 2500))]
+		forgeries = forgeries[:min(len(forgeries), testscale.Costly(t, 2500)/2)]
 	}
 	slices.SortStableFunc(forgeries, func(a, b forgery) int { return a.run - b.run }) // files are read once
 	refused, passed := 0, map[string]int{}

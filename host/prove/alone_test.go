@@ -16,7 +16,7 @@ import (
 // points, boxes without negative numbers and boxes with some.
 func TestAlone(t *testing.T) {
 	between := 0
-	for seed := range testscale.Costly(t, 150) {
+	for seed := range testscale.Costly(t, 150/testscale.By(t, 2)) {
 		r := rand.New(rand.NewPCG(uint64(seed), 40))
 		post := &posterior.Posterior{Scale: posterior.ScaleSD}
 		sizes := [][]int{{2, 5, 4, 3}, {2, 7, 3}, {3, 6, 6, 4, 3}}[seed%3]

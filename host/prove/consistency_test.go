@@ -155,7 +155,7 @@ func (c *tally) add(name string, r *claim.Result) {
 // TestConsistency: bounds of random posteriors agree with networks drawn at random,
 // with decisions of drawn networks, and with each other.
 func TestConsistency(t *testing.T) {
-	cases := testscale.Costly(t, 1000)
+	cases := testscale.Costly(t, 1000/testscale.By(t, 2))
 	count := &tally{lower: map[string]int{}, upper: map[string]int{}}
 	t.Run("cases", func(t *testing.T) {
 		const shards = 4

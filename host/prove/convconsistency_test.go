@@ -35,7 +35,7 @@ func somePoints(r *rand.Rand, boxes ...property.Box) [][]float64 {
 // TestConvolutionConsistency is TestConsistency for random networks of convolutions, pools,
 // batch norms, sums and concatenations.
 func TestConvolutionConsistency(t *testing.T) {
-	cases := testscale.Costly(t, 400)
+	cases := testscale.Costly(t, 400/testscale.By(t, 2))
 	count := &tally{lower: map[string]int{}, upper: map[string]int{}}
 	t.Run("cases", func(t *testing.T) {
 		const shards = 4

@@ -100,7 +100,7 @@ func normalRow(post *posterior.Posterior, row []float64, x []float64) (mean, var
 // probability itself. Networks have convolutions, average pools, batch norms, sums and
 // concatenations of every shape.
 func TestSharedNoise(t *testing.T) {
-	cases, side := testscale.Costly(t, 600), 0
+	cases, side := testscale.Costly(t, 600/testscale.By(t, 2)), 0
 	shared := map[bool]int{} // how often taking places for independent would prove more
 	for i := range cases {
 		r := rand.New(rand.NewPCG(17, uint64(i)))

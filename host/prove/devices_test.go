@@ -80,7 +80,11 @@ func TestDevicesAgree(t *testing.T) {
 					if post == nil {
 						post = read(t, c.name)
 					}
-					tasks := manyTasks(4, post, 6)
+					n := 2
+					if testscale.Deep(t) {
+						n = 6
+					}
+					tasks := manyTasks(4, post, n)
 					for _, cfg := range c.cfgs {
 						want := onDevice(t, fallback.New(p), post, cfg, tasks)
 						if diff := sameResults(onDevice(t, dev, post, cfg, tasks), want); diff != "" {

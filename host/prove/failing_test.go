@@ -11,6 +11,7 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/internal/testkit/devicetest"
+	"psafe/internal/testscale"
 )
 
 // lostError is the error of a device that says of itself that it is lost.
@@ -23,16 +24,16 @@ func (lostError) DeviceLost() bool { return true }
 // few of them, and one that is lost at once: the run ends with the results of the spare device, and the
 // device is not asked for every chunk.
 func TestFailsForGood(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range testscale.Few(t, []struct {
 		file string
 		cfg  prove.Config
 	}{
 		{"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.CLBP, Cells: 24}}, {"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.LBP, Splits: 6}},
 		{"swag-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 8}}, {"correlated-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 8}},
 		{"dropout-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 4}},
-	} {
+	}, 3) {
 		post := read(t, c.file)
-		tasks := inGroups(manyTasks(3, post, 12))
+		tasks := inGroups(manyTasks(3, post, 12/testscale.By(t, 2)))
 		certify := func(dev bound.Device, before func(), tell func(*engine.Dropped)) (all []*claim.Result, err error) {
 			e, err := engine.New(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 			if err != nil {

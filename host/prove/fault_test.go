@@ -86,10 +86,7 @@ func TestFaults(t *testing.T) {
 func TestSeveralEngines(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
 	var tasks []property.Task
-	n := 9
-	if testscale.Deep(t) {
-		n = 23
-	}
+	n := 20 / testscale.By(t, 4)
 	for i := range n {
 		tasks = append(tasks, property.Task{Index: i, Label: -1, T: []property.Box{interval(0, 0.5+0.1*float64(i))}, S: atLeast(-1)})
 	}

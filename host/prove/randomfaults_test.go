@@ -34,7 +34,7 @@ func unreliable(r *rand.Rand, p *float64, hits *int) bound.Device {
 func TestRandomFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	hits, bits, errs := 0, 0, 0
-	for range testscale.Cases(t, 60) {
+	for range testscale.Cases(t, 60/testscale.By(t, 2)) {
 		for _, file := range []string{"two-weights.npz", "tiny-2-3-2-tanh.npz", "samples-2-8-3.npz"} {
 			post := read(t, file)
 			task := faultTask(post)

@@ -94,7 +94,7 @@ func TestRealPosteriors(t *testing.T) {
 	}, 2) {
 		t.Run(fmt.Sprintf("%s/%v", c.name, c.method), func(t *testing.T) {
 			post := released(t, c.name)
-			tasks := mnistTasks(t, post, 40, c.eps)
+			tasks := mnistTasks(t, post, 40/testscale.By(t, 2), c.eps)
 			var mean [2]float64
 			for p := range mean {
 				for _, r := range run(t, bound.Precision(p), post, prove.Config{Method: c.method}, tasks...) {

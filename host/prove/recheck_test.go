@@ -36,7 +36,7 @@ func TestEveryAnswerCompared(t *testing.T) {
 	for range testscale.Cases(t, 10) {
 		for _, file := range liePosteriors {
 			post := read(t, file)
-			tasks := manyTasks(r.Uint64(), post, 3)
+			tasks := manyTasks(r.Uint64(), post, 4/testscale.By(t, 2))
 			for _, cfg := range lieConfigs(post) {
 				honest := &lying{Device: fallback.New(bound.Float32)}
 				want, _, err := onLiar(t, honest, false, engine.Recheck{}, post, cfg, tasks)
@@ -219,7 +219,7 @@ func TestDeadNeuronsCompared(t *testing.T) {
 func TestHonestDevice(t *testing.T) {
 	for _, file := range liePosteriors {
 		post := read(t, file)
-		tasks := manyTasks(7, post, 5)
+		tasks := manyTasks(7, post, 6/testscale.By(t, 3))
 		for _, cfg := range lieConfigs(post) {
 			var want []*claim.Result
 			for _, share := range testscale.Few(t, []float64{0, 1e-12, .01, .3, 1}, 2) {
@@ -242,7 +242,7 @@ func TestHonestDevice(t *testing.T) {
 // others go on.
 func TestOneOfSeveralLies(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
-	tasks := manyTasks(8, post, 10)
+	tasks := manyTasks(8, post, 10/testscale.By(t, 2))
 	for _, cfg := range []prove.Config{{Method: prove.LBP}, {Method: prove.CLBP, Cells: 4}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
 		for _, from := range testscale.Few(t, []int{0, 1, 4}, 2) {

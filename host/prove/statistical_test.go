@@ -136,7 +136,7 @@ func TestResultsOfAnyEngines(t *testing.T) {
 		{twoHidden(), autoOfCells},
 		{tiny, autoOfCells}, // seconds for sums of neurons
 	}, 3) {
-		post, cfg, tasks := c.post, c.cfg, manyTasks(5, c.post, 9)
+		post, cfg, tasks := c.post, c.cfg, manyTasks(5, c.post, 10/testscale.By(t, 2))
 		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			want := run(t, p, post, cfg, tasks...)
 			for n := 2; n <= 3; n++ {

@@ -75,6 +75,15 @@ func Costly(t testing.TB, n int) int {
 	return Cases(t, (n+2)/3)
 }
 
+// By is 1 in deep and otherwise n: by what to divide what a test does of something.
+func By(t testing.TB, n int) int {
+	t.Helper()
+	if Deep(t) {
+		return 1
+	}
+	return n
+}
+
 // Few is the list in deep, and otherwise n of its entries, evenly apart, the first
 // among them: for cases that were chosen by hand.
 func Few[T any](t testing.TB, list []T, n int) []T {

@@ -37,6 +37,15 @@ func TestCostly(t *testing.T) {
 	}
 }
 
+func TestBy(t *testing.T) {
+	for deep, want := range map[string]int{"": 3, "0": 3, "1": 1} {
+		t.Setenv("PSAFE_DEEP", deep)
+		if got := By(t, 3); got != want {
+			t.Errorf("deep %q: divided by %d, want %d", deep, got, want)
+		}
+	}
+}
+
 func TestFew(t *testing.T) {
 	list := []int{0, 1, 2, 3, 4, 5, 6}
 	t.Setenv("PSAFE_DEEP", "")

@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
+	"psafe/internal/testscale"
 )
 
 // tally counts the events of a cell that fail.
@@ -81,7 +82,7 @@ func (p *CellPass) isStar(k int, i int32) bool {
 // TestGraphEvents: no event of a cell fails more often than it may, all of them together not more
 // often than is paid for, and no more networks are unsafe than the bound says.
 func TestGraphEvents(t *testing.T) {
-	checktest.Kinds(t, 12, func(t *testing.T, rng *rand.Rand, kind string) {
+	checktest.Kinds(t, 12/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		const draws, tau = 1500, 0.01
 		act := checktest.Activations[1+rng.IntN(len(checktest.Activations)-1)]
 		post := checktest.Sketched(rng, kind, act, []float64{1.0 / 32, 1.0 / 8}[rng.IntN(2)])

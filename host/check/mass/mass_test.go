@@ -109,7 +109,7 @@ func TestMassExact(t *testing.T) {
 // TestMassOfSpreads: a mass is a lower bound for every standard deviation of an interval.
 func TestMassOfSpreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
-	for range testscale.Cases(t, 200) {
+	for range testscale.Costly(t, 200) {
 		mean, sdLo, sdHi, lo, hi := checktest.RandomBox(rng, 2, true)
 		for j := range sdLo {
 			sdLo[j] *= rng.Float64()

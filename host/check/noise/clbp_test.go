@@ -37,7 +37,7 @@ func asProved(t *testing.T, r *claim.Result) *property.Task {
 func TestGenuine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	lower, upper, retried := 0, 0, 0
-	for i := range testscale.Costly(t, 400) {
+	for i := range testscale.Costly(t, 400/testscale.By(t, 2)) {
 		act := checktest.Activations[i%len(checktest.Activations)]
 		sizes := [][]int{{3, 4, 3}, {2, 8, 6, 3}, {10, 3}, {4, 6, 5, 4, 3}, {1, 6, 2}}[rng.IntN(5)]
 		post := sumtest.RandomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
@@ -176,7 +176,7 @@ func TestLinearExactly(t *testing.T) {
 func TestForgedNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	refused, kept := map[string]int{}, map[string]int{}
-	for i := range testscale.Costly(t, 200) {
+	for i := range testscale.Costly(t, 200/testscale.By(t, 2)) {
 		post := sumtest.RandomNoisy(rng, checktest.Activations[i%len(checktest.Activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := checktest.RandomTask(rng, post, 0)
 		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 6}, []property.Task{task})[0]

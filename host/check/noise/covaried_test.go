@@ -20,7 +20,7 @@ func TestCovaried(t *testing.T) {
 	if testscale.Deep(t) {
 		draws = 10000
 	}
-	for i := range testscale.Costly(t, 2000) {
+	for i := range testscale.Costly(t, 2000/testscale.By(t, 2)) {
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {1, 6, 2}, {2, 3, 3}}[rng.IntN(4)]
 		if i%40 == 8 {
 			sizes = []int{covary.MostFormedInputs + 2, 3, 2} // by factors

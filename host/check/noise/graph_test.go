@@ -12,7 +12,7 @@ import (
 // TestGraphSafeUp: no more networks satisfy S at a point than the upper bound says.
 func TestGraphSafeUp(t *testing.T) {
 	said := 0
-	checktest.Kinds(t, 40, func(t *testing.T, rng *rand.Rand, kind string) {
+	checktest.Kinds(t, 40/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		const draws = 300
 		post := checktest.Sketched(rng, kind, checktest.Activations[1+rng.IntN(2)], 1.0/32)
 		x := checktest.BallOf(rng, 16, 0)

@@ -55,7 +55,7 @@ func TestMasked(t *testing.T) {
 func TestMaskedGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	var seen maskedSeen
-	for i := range testscale.Costly(t, 500) {
+	for i := range testscale.Costly(t, 500/testscale.By(t, 2)) {
 		act := checktest.Activations[i%len(checktest.Activations)]
 		if i%2 == 0 {
 			act = net.Activation{Kind: net.ReLU}

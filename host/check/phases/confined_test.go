@@ -105,7 +105,7 @@ func (c *confinedCase) exactAt(x []float64, by [][]float64, share func() float64
 // whatever slopes and multipliers are.
 func TestConfinedBelow(t *testing.T) {
 	there := 0
-	for at := range testscale.Cases(t, 300) {
+	for at := range testscale.Cases(t, 300/testscale.By(t, 3)) {
 		r := rand.New(rand.NewPCG(uint64(at), 211))
 		c := newConfinedCase(t, r, [][]int{{2, 4, 3, 2}, {1, 5, 2}, {2, 3, 3, 3, 2}}[at%3]...)
 		p := newConfined(t.Context(), c.n, c.box, 1e-3, &c.how, uint64(at%3))

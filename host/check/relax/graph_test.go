@@ -9,12 +9,13 @@ import (
 	"psafe/host/arith"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
+	"psafe/internal/testscale"
 )
 
 // TestGraphBoxes draws networks and inputs inside of the boxes: nothing of any layer may be out of
 // its bounds, no maximum above its line, and no row below its bound.
 func TestGraphBoxes(t *testing.T) {
-	checktest.Kinds(t, 60, func(t *testing.T, rng *rand.Rand, kind string) {
+	checktest.Kinds(t, 60/testscale.By(t, 2), func(t *testing.T, rng *rand.Rand, kind string) {
 		act := checktest.Activations[1+rng.IntN(2)]
 		post := checktest.Sketched(rng, kind, act, 1.0/16)
 		x := checktest.BallOf(rng, 16, []float64{0, 1.0 / 64, 0.25}[rng.IntN(3)])

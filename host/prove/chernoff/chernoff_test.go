@@ -65,7 +65,7 @@ func TestAgainstDraws(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(34, 1))
 	shapes := [][]int{{2, 8, 8, 3}, {3, 12, 2}, {1, 3, 2, 2}, {2, 16, 16, 2}, {2, 6, 6, 6, 2}, {2, 4, 4, 3, 3, 2}}
-	cases := testscale.Cases(t, 200)
+	cases := testscale.Cases(t, 200/testscale.By(t, 2))
 	for i := range cases {
 		radius := 0.0
 		if i%7 == 4 {

@@ -210,7 +210,7 @@ func TestConvolutionEvents(t *testing.T) {
 // TestRandomConvolutionEvents is TestConvolutionEvents for random networks. Every other one has an image
 // that is large enough for rows over windows.
 func TestRandomConvolutionEvents(t *testing.T) {
-	for i := range testscale.Cases(t, 150) {
+	for i := range testscale.Cases(t, 150/testscale.By(t, 2)) {
 		r := rand.New(rand.NewPCG(51, uint64(i)))
 		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: math.Exp(-3 + 2*r.Float64()), Outputs: 1 + r.IntN(2), Side: 4 * (i % 2)})
 		task := randomTask(r, post)

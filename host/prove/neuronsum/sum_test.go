@@ -174,7 +174,7 @@ func TestSumFailsClosed(t *testing.T) {
 func TestSumWorstSD(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	cell := property.Box{Lo: []float64{0.5}, Hi: []float64{0.75}}
-	for trial := range 8 {
+	for trial := range 8 / testscale.By(t, 2) {
 		p := sumtest.Net(r, 1, 2, 1, sumtest.Activations[0])
 		row := property.Row{CLo: []float64{0.75}, CHi: []float64{1.25}, D: r.NormFloat64()}
 		row.DHi = row.D
@@ -221,7 +221,7 @@ func TestSumDisjunction(t *testing.T) {
 		t.Skip("numbers, not races: not with -short")
 	}
 	r := rand.New(rand.NewPCG(54, 1))
-	for trial := range 6 {
+	for trial := range 6 / testscale.By(t, 3) {
 		p := sumtest.Net(r, 2, 6, 4, sumtest.Activations[trial%2])
 		n := newSum(t, p).withQuality(coarse)
 		p.Layers[1].Bias.Mean[0] -= 4

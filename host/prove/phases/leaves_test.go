@@ -85,7 +85,7 @@ func safeDraws(post *posterior.Posterior, task *property.Task, n int) (safe int)
 // TestLeavesDraws: no lower bound is above the share of drawn networks that are safe on a grid in T, but for
 // chance; and bounds are in the middle, from trees with cuts.
 func TestLeavesDraws(t *testing.T) {
-	draws, cases := 600, testscale.Cases(t, 300)
+	draws, cases := 600, testscale.Cases(t, 300/testscale.By(t, 2))
 	if testscale.Night() {
 		cases, draws = 1000, 10000
 	}
