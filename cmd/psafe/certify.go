@@ -49,7 +49,6 @@ type certifyFlags struct {
 	draws, cells  int
 	depth         int
 	gamma         float64
-	splits        int
 	uniform       bool
 	seed          uint64
 	confidence    float64
@@ -90,7 +89,6 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
 	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
-	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
 	c.device.add(f)
@@ -161,7 +159,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Tasks:     tasks,
 		Method: certify.Method{
 			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
-			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
+			Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,

@@ -47,7 +47,7 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{"Data", []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
 	{"Region", []string{"eps", "norm", "clip", "fix", "free"}},
 	{"Question", []string{"property", "require", "target", "costs", "reject", "action", "link", "noise", "no-upper", "derived"}},
-	{"Method", []string{"method", "boxes", "draws", "confidence", "cells", "depth", "gamma", "splits", "uniform", "seed", "time-limit"}},
+	{"Method", []string{"method", "boxes", "draws", "confidence", "cells", "depth", "gamma", "uniform", "seed", "time-limit"}},
 	{"Device", []string{"device", "precision", "memory", "recheck", "profile"}},
 	{"Output", []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
 	{"Gates, which decide the exit status", []string{"fail-under", "fail-unless"}},

@@ -72,7 +72,7 @@ func TestCommands(t *testing.T) {
 		"--posterior a.npz --property p.json --method clbp --depth 2 --cells 3",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --no-upper --target decision",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --property output_box:[0,] --target mean",
-		"--posterior a.npz --property p.json --splits 3 --uniform --no-upper --derived",
+		"--posterior a.npz --property p.json --uniform --no-upper --derived",
 		"--posterior a.npz --property p.json --precision float32 --require 0.5 --out r.jsonl --resume --omit-timing",
 	} {
 		_, job, err := parseCertify(strings.Fields(line))

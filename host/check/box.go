@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
@@ -80,56 +79,4 @@ func (b *weightBox) network(post *posterior.Posterior) (*network, error) {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
 	return &network{layers: layers, graph: m.graph}, nil
-}
-
-// part is the box with one end replaced: of entry w of array a, in the list that end picks.
-func (b *weightBox) part(a, w int, at float64, upper bool) *weightBox {
-	p := &weightBox{slices.Clone(b.lo), slices.Clone(b.hi)}
-	if upper {
-		p.lo[a] = slices.Clone(p.lo[a])
-		p.lo[a][w] = at
-	} else {
-		p.hi[a] = slices.Clone(p.hi[a])
-		p.hi[a][w] = at
-	}
-	return p
-}
-
-// pieces cuts the box as a proof says: the tree in preorder, nothing for a leaf, an array, an
-// entry and where it is cut, followed by the lower and the upper part. Parts share a face,
-// which has no probability, since only weights with a spread are cut.
-func (b *weightBox) pieces(post *posterior.Posterior, tree [][]float64) ([]*weightBox, error) {
-	params := post.Params()
-	copied := 0
-	var done []*weightBox
-	todo := []*weightBox{b} // those whose trees come next, the last first
-	for _, cut := range tree {
-		if len(todo) == 0 {
-			return nil, fmt.Errorf("cuts: they go on after the last piece")
-		}
-		p := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if len(cut) == 0 {
-			done = append(done, p)
-			continue
-		}
-		if len(cut) != 3 {
-			return nil, fmt.Errorf("cuts: %v is no cut", cut)
-		}
-		a, w, at := int(cut[0]), int(cut[1]), cut[2]
-		if float64(a) != cut[0] || float64(w) != cut[1] || a < 0 || a >= len(params) || w < 0 || w >= len(params[a].Mean) {
-			return nil, fmt.Errorf("cuts: %v names no weight", cut)
-		}
-		if !(params[a].SdLo[w] > 0 && p.lo[a][w] <= at && at <= p.hi[a][w]) {
-			return nil, fmt.Errorf("cuts: %v does not cut the interval from %v to %v of a weight with a spread", cut, p.lo[a][w], p.hi[a][w])
-		}
-		if copied += 2 * len(params[a].Mean); copied > mostCopied {
-			return nil, fmt.Errorf("cuts: there are more than this program has the memory for")
-		}
-		todo = append(todo, p.part(a, w, at, true), p.part(a, w, at, false))
-	}
-	if len(todo) > 0 {
-		return nil, fmt.Errorf("cuts: they end before the last piece")
-	}
-	return done, nil
 }

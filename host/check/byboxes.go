@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"psafe/host/arith"
@@ -17,7 +16,6 @@ const tries = 32
 // unions, of which the best one proves.
 const (
 	oneBox     = "one box"
-	disjoint   = "disjoint"
 	largestBox = "largest box"
 	noMass     = "none"
 )
@@ -44,9 +42,6 @@ func byBoxes(ctx context.Context, q *question) (chance, error) {
 	root, err := boxOf(q.post, &f, gamma, nil)
 	if err != nil {
 		return chance{}, err
-	}
-	if q.Rule == disjoint {
-		return q.byPieces(ctx, root)
 	}
 	least := 0.0
 	if q.Margin != nil { // a property without rows has none
@@ -92,57 +87,6 @@ func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (
 	return unionChance(ctx, q.post, boxes, q.Rule, q.claimed), nil
 }
 
-// byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
-// where what does is not enough, other lines are tried for the rest.
-func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error) {
-	pieces, err := root.pieces(q.post, q.Proof.Cuts)
-	if err != nil {
-		return chance{}, fmt.Errorf("proof: %w", err)
-	}
-	var masses []chance
-	counted := func() chance { return together(likeliest(masses, *q.SafeBoxes)) }
-	for try := range uint64(tries) {
-		var rest []*weightBox
-		for _, p := range pieces {
-			v, err := q.verifyBy(ctx, p, 0, try, try+1)
-			if err != nil {
-				return chance{}, err
-			}
-			if v.margin >= 0 {
-				masses = append(masses, boxMass(q.post, p))
-			} else {
-				rest = append(rest, p)
-			}
-		}
-		pieces = rest
-		if q.Method == "ibp" || len(masses) >= *q.SafeBoxes && q.claimed(counted()) {
-			break
-		}
-	}
-	if len(masses) < *q.SafeBoxes {
-		return chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
-	}
-	return counted(), nil
-}
-
-// likeliest are the n largest of chances: a bound that needs more boxes than its record counts
-// contradicts it.
-func likeliest(chances []chance, n int) []chance {
-	if len(chances) <= n {
-		return chances
-	}
-	order, values := make([]int, len(chances)), make([]*big.Float, len(chances))
-	for i, c := range chances {
-		order[i], values[i] = i, c.value()
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return values[j].Cmp(values[i]) })
-	var list []chance
-	for _, i := range order[:n] {
-		list = append(list, chances[i])
-	}
-	return list
-}
-
 // verified holds what is known of a weight box on T.
 type verified struct {
 	// margin is a lower bound of the least margin: the property holds if it is >= 0.
@@ -152,26 +96,22 @@ type verified struct {
 }
 
 // verify bounds the rows of the property for all networks of the box and all of T, until the
-// margin is least or all choices of lines have been tried.
+// margin is least or so many choices of lines have been tried.
 func (q *question) verify(ctx context.Context, b *weightBox, least float64, tries uint64) (verified, error) {
-	return q.verifyBy(ctx, b, least, 0, tries)
-}
-
-func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, from, to uint64) (verified, error) {
 	n, err := b.network(q.post)
 	if err != nil {
 		return verified{}, err
 	}
 	n.graph.depth = q.asked().number("--depth")
 	if n.lines = q.Method == "lbp"; !n.lines {
-		to = min(to, from+1)
+		tries = min(tries, 1)
 	}
 	n.ctx = ctx
 	v := verified{margin: math.Inf(1)}
 	for _, box := range q.task.T {
 		margin, dead := -arith.Inf, [][]bool(nil)
 		best := slices.Repeat([]float64{-arith.Inf}, len(q.task.S.Rows))
-		for n.by.try = from; n.by.try < to; n.by.try++ {
+		for n.by.try = 0; n.by.try < tries; n.by.try++ {
 			if ctx.Err() != nil {
 				return v, ctx.Err()
 			}

@@ -107,19 +107,6 @@ func (c chance) failUp() float64 {
 	return min(1, f)
 }
 
-// together is the chance that one of several events happens that exclude each other.
-func together(list []chance) chance {
-	total := arith.NewBig()
-	for _, c := range list {
-		total.Add(total, c.value())
-	}
-	total.Mul(total, safe)
-	if total.Cmp(arith.BigUnit) > 0 {
-		total = arith.BigUnit
-	}
-	return chance{x: total}
-}
-
 // log10Approx is about the decimal logarithm, for messages.
 func (c chance) log10Approx() float64 {
 	v := c.value()

@@ -103,8 +103,6 @@ func (r *record) consistentFlags() error {
 		{boxes && f.or("--boxes", "centred") != r.Boxes, "the boxes are others than those of the record"},
 		{f.has("--cells") && (boxes || f.number("--cells") == 0), "the cells are none"},
 		{f.has("--depth") && (f["--method"] != "lbp" && f["--method"] != "clbp" || f.number("--depth") == 0), "rows of no depth, or of a method without rows"},
-		{f.has("--splits") && (f.has("--gamma") || f["--splits"] != "0" && f.number("--splits") == 0), "the splits are none"},
-		{r.Rule == disjoint && cutsOf(r.Proof.Cuts) > f.number("--splits"), "the proof has more cuts than they say"},
 		{f.has("--gamma") && !r.gammaIs(f["--gamma"]), "the gamma is another than that of the record"},
 		{f.has("--uniform") && len(r.Gamma) > 1 && slices.Min(r.Gamma) != slices.Max(r.Gamma), "the gamma of the record is not uniform"},
 		{f.has("--no-upper") && !r.PUpper.is(1), "there is no upper bound"},
@@ -140,16 +138,6 @@ func (r *record) byMethod(asked string) bool {
 		return asked == r.Method
 	}
 	return r.Method == "clbp" || r.claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "chernoff" || r.Method == "lbp")
-}
-
-// cutsOf are how many of a tree's nodes are none of its leaves.
-func cutsOf(tree [][]float64) (n int) {
-	for _, node := range tree {
-		if len(node) > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // gammaIs reports whether the boxes of a record, if it has any, have a half-width that was given.

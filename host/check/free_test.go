@@ -1,7 +1,6 @@
 package check
 
 import (
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -86,42 +85,5 @@ func TestFreed(t *testing.T) {
 	}
 	if freedWeights < 100 {
 		t.Errorf("%d weights were free", freedWeights)
-	}
-}
-
-// TestPieces: the pieces of a tree are the box, share faces only, and trees that are none are
-// refused.
-func TestPieces(t *testing.T) {
-	post := oneLayer([]float64{0, 0, 1, 2}, []float64{1, 1, 0, 1}, []float64{1, 1, 0, 1})
-	b := boxOfEnds([]float64{-1, -2, 1, 0}, []float64{1, 2, 1, 4})
-	pieces, err := b.pieces(post, [][]float64{{0, 1, 0.5}, {}, {1, 0, 3}, {0, 0, 0}, {}, {}, {}})
-	if err != nil || len(pieces) != 4 {
-		t.Fatalf("%d pieces, %v", len(pieces), err)
-	}
-	var masses []chance
-	for _, p := range pieces {
-		masses = append(masses, boxMass(post, p))
-	}
-	whole, sum := boxMass(post, b).float(), together(masses).float()
-	if math.Abs(sum/whole-1) > 1e-12 {
-		t.Errorf("pieces hold %v, the box %v", sum, whole)
-	}
-	for what, tree := range map[string][][]float64{
-		"nothing":           {},
-		"an end too early":  {{0, 0, 0}, {}},
-		"too many":          {{}, {}},
-		"no cut":            {{0, 0}, {}, {}},
-		"no array":          {{2, 0, 0}, {}, {}},
-		"half an array":     {{0.5, 0, 0}, {}, {}},
-		"a negative array":  {{-1, 0, 0}, {}, {}},
-		"no weight":         {{0, 3, 0}, {}, {}},
-		"no spread":         {{0, 2, 1}, {}, {}},
-		"outside":           {{0, 0, 1.5}, {}, {}},
-		"outside of a half": {{0, 0, 0}, {0, 0, 0.5}, {}, {}, {}},
-		"NaN":               {{0, 0, math.NaN()}, {}, {}},
-	} {
-		if _, err := b.pieces(post, tree); err == nil {
-			t.Errorf("%s: %v is a tree of pieces", what, tree)
-		}
 	}
 }
