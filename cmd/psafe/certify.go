@@ -48,7 +48,6 @@ type certifyFlags struct {
 	draws, cells  int
 	depth         int
 	gamma         float64
-	splits        int
 	uniform       bool
 	seed          uint64
 	confidence    float64
@@ -89,7 +88,6 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
-	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	addOptions(f, c.options)
 	c.device.add(f, c.options)
@@ -165,7 +163,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Tasks:     tasks,
 		Method: certify.Method{
 			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
-			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
+			Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
 			Confidence: given(o, "confidence", c.confidence), Seed: given(o, "seed", c.seed), Cells: given(o, "cells", c.cells), Depth: given(o, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,

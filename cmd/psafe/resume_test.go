@@ -58,7 +58,7 @@ func resumeRuns(t *testing.T) map[string][]string {
 		"ibp":               glyphs("--eps", "0.001", "--method", "ibp"),
 		"lbp":               glyphs("--eps", "0.01", "--method", "lbp"),
 		"lbp, one gamma":    cubic("--method", "lbp", "--gamma", "3.5", "--options", "derived"),
-		"lbp, splits":       of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--splits", "40"),
+		"lbp, two weights":  of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--method", "lbp"),
 		"lbp, unions":       cubic("--method", "lbp"),
 		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
 		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--options", "cells=16"),

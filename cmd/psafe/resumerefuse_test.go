@@ -226,7 +226,7 @@ func TestFlagsField(t *testing.T) {
 		{glyphs, "--options seed=3 --require 0.50 --quiet --draws 7 --fail-unless p_lower>=0", "--method auto --samples 7 --require 0.5"},
 		{glyphs, "--require 0.5 --method clbp --time-limit 1h", "--method clbp --time-limit 1h0m0s"},
 		{glyphs, "--precision float64 --options no-upper,derived", "--method auto --no-upper --derived --precision float64"},
-		{glyphs, "--splits 3 --boxes centred --precision float64", "--method lbp --boxes centred --splits 3"},
+		{glyphs, "--uniform --boxes centred --precision float64", "--method lbp --boxes centred --uniform"},
 		{glyphs, "--uniform --method ibp --gamma 1.50", "--method ibp --gamma 1.5 --uniform"},
 		{glyphs, "--uniform=false --options no-upper=false --method lbp", "--method lbp"},
 		{glyphs, "--gamma 1 --draws 9 --boxes drawn", "--method lbp --boxes sampled --samples 9 --gamma 1"},

@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 		"--posterior a.onnx --sd relative:0.01 --inputs x.csv --eps 0.1 --target decision --options costs=0,1;10,0,action=label",
 		"--posterior a.onnx --sd s.npz --scale sd --inputs x.csv --eps 0.1",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --property output_box:[0,] --target mean",
-		"--posterior a.npz --property p.json --splits 3 --uniform --options no-upper,derived",
+		"--posterior a.npz --property p.json --uniform --options no-upper,derived",
 		"--posterior a.npz --property p.json --precision float32 --require 0.5 --out r.jsonl --resume --omit-timing",
 	} {
 		_, job, err := parseCertify(strings.Fields(line), false)

@@ -97,11 +97,12 @@ const (
 	aboutRobust = "robustness is what psafe asks by default (--property keeps_class): every point of T has the class of its middle; see psafe certify --posterior FILE --inputs FILE --eps 0.01"
 )
 
-// foreignFlags are answers to flags that other programs have.
+// foreignFlags are answers to flags that other programs have, or psafe had.
 var foreignFlags = map[string]string{
 	"epsilon": aboutEps, "radius": aboutEps, "delta": aboutEps, "perturbation": aboutEps,
 	"p": aboutNorm, "l2": aboutNorm, "linf": aboutNorm, "lp": aboutNorm,
 	"robust": aboutRobust, "robustness": aboutRobust,
+	"splits": "weight boxes are not cut any more: --method auto or clbp proves more, so leave --splits out",
 }
 
 // foreignCommands are answers to commands that other programs have.

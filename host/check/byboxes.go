@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"psafe/host/arith"
@@ -36,9 +35,6 @@ func byBoxes(ctx context.Context, q *question) (law.Chance, error) {
 	root, err := relax.BoxOf(q.post, &f, gamma, nil)
 	if err != nil {
 		return law.Chance{}, err
-	}
-	if q.Rule == record.Disjoint {
-		return q.byPieces(ctx, root)
 	}
 	least := 0.0
 	if q.Margin != nil { // a property without rows has none
@@ -84,57 +80,6 @@ func (q *question) bySamples(ctx context.Context, f *relax.Numbers, gamma []floa
 	return mass.OfUnion(ctx, q.post, boxes, q.Rule == record.LargestBox, q.claimed), nil
 }
 
-// byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
-// where what does is not enough, other lines are tried for the rest.
-func (q *question) byPieces(ctx context.Context, root *relax.WeightBox) (law.Chance, error) {
-	pieces, err := root.Pieces(q.post, q.Proof.Cuts)
-	if err != nil {
-		return law.Chance{}, fmt.Errorf("proof: %w", err)
-	}
-	var masses []law.Chance
-	counted := func() law.Chance { return law.Together(likeliest(masses, *q.SafeBoxes)) }
-	for try := range uint64(relax.Tries) {
-		var rest []*relax.WeightBox
-		for _, p := range pieces {
-			v, err := q.verifyBy(ctx, p, 0, try, try+1)
-			if err != nil {
-				return law.Chance{}, err
-			}
-			if v.margin >= 0 {
-				masses = append(masses, mass.OfBox(q.post, p))
-			} else {
-				rest = append(rest, p)
-			}
-		}
-		pieces = rest
-		if q.Method == "ibp" || len(masses) >= *q.SafeBoxes && q.claimed(counted()) {
-			break
-		}
-	}
-	if len(masses) < *q.SafeBoxes {
-		return law.Chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
-	}
-	return counted(), nil
-}
-
-// likeliest are the n largest of chances: a bound that needs more boxes than its record counts
-// contradicts it.
-func likeliest(chances []law.Chance, n int) []law.Chance {
-	if len(chances) <= n {
-		return chances
-	}
-	order, values := make([]int, len(chances)), make([]*big.Float, len(chances))
-	for i, c := range chances {
-		order[i], values[i] = i, c.Value()
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return values[j].Cmp(values[i]) })
-	var list []law.Chance
-	for _, i := range order[:n] {
-		list = append(list, chances[i])
-	}
-	return list
-}
-
 // verified holds what is known of a weight box on T.
 type verified struct {
 	// margin is a lower bound of the least margin: the property holds if it is >= 0.
@@ -144,26 +89,22 @@ type verified struct {
 }
 
 // verify bounds the rows of the property for all networks of the box and all of T, until the
-// margin is least or all choices of lines have been tried.
+// margin is least or so many choices of lines have been tried.
 func (q *question) verify(ctx context.Context, b *relax.WeightBox, least float64, tries uint64) (verified, error) {
-	return q.verifyBy(ctx, b, least, 0, tries)
-}
-
-func (q *question) verifyBy(ctx context.Context, b *relax.WeightBox, least float64, from, to uint64) (verified, error) {
 	n, err := b.Network(q.post)
 	if err != nil {
 		return verified{}, err
 	}
 	n.Graph.Depth = q.Asked().Number("--depth")
 	if n.Lines = q.Method == "lbp"; !n.Lines {
-		to = min(to, from+1)
+		tries = min(tries, 1)
 	}
 	n.Ctx = ctx
 	v := verified{margin: math.Inf(1)}
 	for _, box := range q.task.T {
 		margin, dead := -arith.Inf, [][]bool(nil)
 		best := slices.Repeat([]float64{-arith.Inf}, len(q.task.S.Rows))
-		for n.By.Try = from; n.By.Try < to; n.By.Try++ {
+		for n.By.Try = 0; n.By.Try < tries; n.By.Try++ {
 			if ctx.Err() != nil {
 				return v, ctx.Err()
 			}

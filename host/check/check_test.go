@@ -68,15 +68,14 @@ func boxJobs() map[string]*certify.Job {
 			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", certify.Method{By: new(word), NoUpper: true}, p)
 			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", certify.Method{By: new(word), NoUpper: true, Gamma: new(2.5)}, p)
 			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", certify.Method{By: new(word), NoUpper: true}, p)
-			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", certify.Method{By: new(word), NoUpper: true, Splits: new(40)}, p)
 			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{By: new(word), NoUpper: true}, p)
 			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
 				j := file(name+".npz", "", certify.Method{By: new(word), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
 				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
 				jobs[of+name+", sampled"] = j
 				k := *j
-				k.Method = certify.Method{By: new(word), NoUpper: true, Splits: new(60)}
-				jobs[of+name+", splits"] = &k
+				k.Method = certify.Method{By: new(word), NoUpper: true}
+				jobs[of+name+", centred"] = &k
 			}
 			tanh := file("tiny-2-3-2-tanh.npz", "", certify.Method{By: new(word), NoUpper: true}, p)
 			tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}

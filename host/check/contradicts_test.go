@@ -25,7 +25,6 @@ func TestContradictions(t *testing.T) {
 	sampled := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(boxes))
 	none := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(boxes))
 	wide := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(certify.Method{NoUpper: true}))
-	pieces := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(certify.Method{Splits: new(30)}))
 	centred := of(tanh, "pairs.csv", "0.02", property.KeepsClass, lbp(certify.Method{Uniform: new(true)}))
 	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), Cells: new(4), Draws: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
 	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", certify.Method{NoUpper: true})
@@ -33,7 +32,7 @@ func TestContradictions(t *testing.T) {
 	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", certify.Method{})
 	drawn := of("samples-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.Statistical), Draws: new(20)})
 	var c Checker
-	for _, line := range [][]byte{sampled, none, wide, pieces, centred, noise, nothing, upper, finite, drawn} {
+	for _, line := range [][]byte{sampled, none, wide, centred, noise, nothing, upper, finite, drawn} {
 		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
 			t.Fatalf("%v %v: %s", err, v.Refused, line)
 		}
@@ -62,13 +61,6 @@ func TestContradictions(t *testing.T) {
 		{wide, `"margin":` + "\n" + `"rule":"one box","margin":`, "safe_boxes: "},
 		{wide, `"margin":-[^,]*` + "\n" + `"rule":"disjoint","margin":4.5`, "rule: "},
 		{wide, `"boxes_tried":\d+,` + "\n", ""},
-		{pieces, `"safe_boxes":\d+` + "\n" + `"safe_boxes":1`, "p_lower: "},
-		{pieces, `--splits 30` + "\n" + `--splits 3`, "flags: "},
-		{pieces, ` --splits 30` + "\n", "flags: "},
-		{pieces, `--splits 30` + "\n" + `--gamma 0.5 --splits 30`, "flags: "},
-		{pieces, `--splits 30` + "\n" + `--uniform --splits 30`, "flags: "},
-		{pieces, `--splits 30` + "\n" + `--splits 30 --splits 30`, "flags: "},
-		{pieces, `--splits 30` + "\n" + `--splits many`, "flags: "},
 		{centred, `"gamma":([^,]*)` + "\n" + `"gamma":[$1,0.5]`, "flags: "},
 		{centred, `--uniform` + "\n" + `--cells 3 --uniform`, "flags: "},
 		{centred, `--uniform` + "\n" + `--depth 0 --uniform`, "flags: "},

@@ -35,7 +35,7 @@ func genuineRecords(t *testing.T) []genuine {
 		for _, word := range []prove.Method{prove.IBP, prove.LBP} {
 			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{By: new(word), NoUpper: true}, p),
 				file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{By: new(word), NoUpper: true}, p))
-			for _, m := range []certify.Method{{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
+			for _, m := range []certify.Method{{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5)}, {}} {
 				m.By, m.NoUpper = new(word), true
 				j := file("two-weights-product.npz", "", m, p)
 				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-3,1]"}}

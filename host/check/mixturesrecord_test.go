@@ -34,7 +34,6 @@ func mixedJobs(t *testing.T) map[string]*certify.Job {
 			"clbp":    {By: new(prove.CLBP), Cells: new(1)},
 			"lbp":     {By: new(prove.LBP)},
 			"ibp":     {By: new(prove.IBP)},
-			"pieces":  {By: new(prove.LBP), Splits: new(10)},
 			"sampled": {By: new(prove.LBP), Boxes: new(prove.Drawn), Draws: new(30), Gamma: new(0.8)},
 			"auto":    {By: new(prove.Auto), Cells: new(1)},
 		} {

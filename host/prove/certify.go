@@ -34,8 +34,6 @@ type Config struct {
 	Gamma float64
 	// Uniform keeps one gamma for all layers of a centred box.
 	Uniform bool
-	// Splits is how many times a centred box may be cut.
-	Splits int
 	// Cells is how many cells T may be cut into; 0 leaves it to the method.
 	Cells int
 	// Derived asks for Result.Derived.

@@ -25,7 +25,7 @@ func TestFaults(t *testing.T) {
 	post := read(t, "two-weights.npz")
 	task := property.Task{Label: -1, T: []property.Box{interval(-1, 2)}, S: atLeast(-1)}
 	for _, cfg := range []prove.Config{
-		{Method: prove.LBP, Splits: 50},
+		{Method: prove.LBP},
 		{Method: prove.IBP, Boxes: prove.Drawn, Samples: 100, Gamma: 0.3},
 	} {
 		want := run(t, bound.Float32, post, cfg, task)[0]

@@ -85,7 +85,7 @@ func timedMethods(t *testing.T) []timed {
 		{"phases", deep, prove.Config{Method: prove.Phases, Cells: 2, Decision: true}, tasks[1:2]},
 		{"clbp", deep, prove.Config{Method: prove.CLBP, Cells: cells, Mean: true}, tasks},
 		{"lbp", deep, prove.Config{Method: prove.LBP}, tasks},
-		{"ibp", deep, prove.Config{Method: prove.IBP, Splits: 40}, tasks},
+		{"ibp", deep, prove.Config{Method: prove.IBP}, tasks},
 		{"statistical", deep, prove.Config{Method: prove.Statistical, Samples: 70, Confidence: confidence, Cells: 4}, tasks},
 		{"chernoff", deep, prove.Config{Method: prove.Chernoff}, tasks[:2]},
 		{"neuronsum", flat, prove.Config{Method: prove.NeuronSum, Cells: 8}, flatTasks[:2]},

@@ -19,7 +19,7 @@ import (
 
 // byCentredBoxes is a box around the mean.
 func byCentredBoxes(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	how := boxes.AroundMean{Method: cfg.Method.propagation(), Gamma: cfg.Gamma, Uniform: cfg.Uniform, Splits: cfg.Splits}
+	how := boxes.AroundMean{Method: cfg.Method.propagation(), Gamma: cfg.Gamma, Uniform: cfg.Uniform}
 	results, err := boxes.Centred(ctx, e, how, tasks)
 	for _, r := range results {
 		r.Boxing = Centred.String()

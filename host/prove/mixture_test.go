@@ -42,7 +42,6 @@ func TestMixtureWhereNoRowDoes(t *testing.T) {
 		{"auto", prove.Config{Method: prove.Auto, Cells: 1}, 0.97},
 		{"a box, intervals", prove.Config{Method: prove.IBP, Uniform: true}, 0},
 		{"a box, lines", prove.Config{Method: prove.LBP}, 0.9},
-		{"pieces", prove.Config{Method: prove.LBP, Splits: 20}, 0.9},
 		{"drawn boxes", prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 60, Gamma: 1, Seed: 5}, 0.8},
 	} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
@@ -95,7 +94,7 @@ func TestMixturesSimulated(t *testing.T) {
 		task := safeOn(mixable(r, post, points), boxes...)
 		s := simulate(r, net, &task, points, 600)
 		for name, cfg := range map[string]prove.Config{
-			"clbp": {Method: prove.CLBP, Cells: 2}, "lbp": {Method: prove.LBP}, "splits": {Method: prove.LBP, Splits: 20},
+			"clbp": {Method: prove.CLBP, Cells: 2}, "lbp": {Method: prove.LBP},
 			"sampled": {Method: prove.LBP, Boxes: prove.Drawn, Samples: 50, Gamma: 0.3},
 		} {
 			got := run(t, bound.Float64, post, cfg, task)[0]

@@ -64,7 +64,7 @@ func bodies(t testing.TB) (list []string) {
 		text := string(line)
 		list = append(list, text[:strings.LastIndex(text, checksumField)]+"}")
 	}
-	proof := `"proof":{"cells":[-1],"tau":[0.5],"boxes":[1,2],"cuts":[[]],"upper":{"method":"clbp","tau":1e-9,"witness":{"box":0,"at":"AAA="}}}}`
+	proof := `"proof":{"cells":[-1],"tau":[0.5],"boxes":[1,2],"upper":{"method":"clbp","tau":1e-9,"witness":{"box":0,"at":"AAA="}}}}`
 	return append(list, list[0][:len(list[0])-1]+","+proof, list[1][:len(list[1])-1]+","+proof)
 }
 

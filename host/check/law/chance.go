@@ -109,19 +109,6 @@ func (c Chance) FailUp() float64 {
 	return min(1, f)
 }
 
-// Together is the chance that one of several events happens that exclude each other.
-func Together(list []Chance) Chance {
-	total := arith.NewBig()
-	for _, c := range list {
-		total.Add(total, c.Value())
-	}
-	total.Mul(total, Safe)
-	if total.Cmp(arith.BigUnit) > 0 {
-		total = arith.BigUnit
-	}
-	return Chance{X: total}
-}
-
 // Log10Approx is about the decimal logarithm, for messages.
 func (c Chance) Log10Approx() float64 {
 	v := c.Value()

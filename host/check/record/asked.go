@@ -32,8 +32,6 @@ func (r *Record) consistentFlags() error {
 		{boxes && f.or("--boxes", "centred") != r.Boxes, "the boxes are others than those of the record"},
 		{f.Has("--cells") && (boxes || f.Number("--cells") == 0), "the cells are none"},
 		{f.Has("--depth") && (f["--method"] != "lbp" && f["--method"] != "clbp" || f.Number("--depth") == 0), "rows of no depth, or of a method without rows"},
-		{f.Has("--splits") && (f.Has("--gamma") || f["--splits"] != "0" && f.Number("--splits") == 0), "the splits are none"},
-		{r.Rule == Disjoint && cutsOf(r.Proof.Cuts) > f.Number("--splits"), "the proof has more cuts than they say"},
 		{f.Has("--gamma") && !r.gammaIs(f["--gamma"]), "the gamma is another than that of the record"},
 		{f.Has("--uniform") && len(r.Gamma) > 1 && slices.Min(r.Gamma) != slices.Max(r.Gamma), "the gamma of the record is not uniform"},
 		{f.Has("--no-upper") && !r.PUpper.Is(1), "there is no upper bound"},
@@ -69,16 +67,6 @@ func (r *Record) byMethod(asked string) bool {
 		return asked == r.Method
 	}
 	return r.Method == "clbp" || r.Claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "chernoff" || r.Method == "lbp")
-}
-
-// cutsOf are how many of a tree's nodes are none of its leaves.
-func cutsOf(tree [][]float64) (n int) {
-	for _, node := range tree {
-		if len(node) > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // gammaIs reports whether the boxes of a record, if it has any, have a half-width that was given.

@@ -20,7 +20,7 @@ func (r *Record) sizes() error {
 	}{
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree}, {"proof: lines", len(r.Proof.Lines), mostTree},
-		{"proof: cuts", len(r.Proof.Cuts), mostTree}, {"proof: boxes", len(r.Proof.Boxes), mostBoxes},
+		{"proof: boxes", len(r.Proof.Boxes), mostBoxes},
 		{"proof: mixtures", len(r.Proof.Mixtures), cases.MostClauses}, {"proof: large", len(r.Proof.Large), sums.MostPoints},
 	} {
 		if of.n > of.most {
@@ -50,6 +50,8 @@ func (r *Record) consistentMethod() error {
 	switch finite := r.Method == "samples"; {
 	case !slices.Contains(methodWords, r.Method):
 		return fmt.Errorf("method: %.40q is none that this program knows", r.Method)
+	case r.Rule == "disjoint":
+		return errors.New("rule: pieces of a weight box, of --splits, which this program does not know: certify again without it")
 	case precisions[r.Precision] == nil:
 		return fmt.Errorf("precision: %.40q is neither float32 nor float64", r.Precision)
 	case r.Method == "neuronsum" && r.Precision != "float64":
@@ -103,7 +105,7 @@ func (r *Record) consistentProof() error {
 		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},
 		{"mixtures", p.Mixtures != nil, lower && (r.Boxed() || r.Cut() || p.Leaves != nil)},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
-		{"cuts", p.Cuts != nil, lower && r.Rule == Disjoint},
+		{"cuts", p.Cuts != nil, false}, // of pieces of boxes
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.Is(1) && r.Method != "samples"},
 		{"decision", p.Decision != nil, r.Decision != nil},
@@ -144,7 +146,7 @@ func (r *Record) consistentBoxes() error {
 		return errors.New("gamma: it is missing, or there although no box is said to be safe")
 	case sampled && slices.Min(r.Gamma) != slices.Max(r.Gamma):
 		return errors.New("gamma: drawn boxes have the same in all layers")
-	case r.Margin == nil || r.Rule == Disjoint: // of a single box, before it was cut
+	case r.Margin == nil:
 	case (r.Margin.Cmp(property.Exact{}) >= 0) != (*r.SafeBoxes > 0):
 		return fmt.Errorf("margin: a box with a margin from 0 on is safe, another is not: it is %v, with %d safe boxes", r.Margin, *r.SafeBoxes)
 	}
@@ -160,7 +162,7 @@ type boxRule struct {
 
 var rules = func() []boxRule {
 	yes, no, either := func(c bool) bool { return c }, func(c bool) bool { return !c }, func(bool) bool { return true }
-	return []boxRule{{"", false, no}, {OneBox, false, either}, {Disjoint, false, yes}, {"", true, no}, {noMass, true, no},
+	return []boxRule{{"", false, no}, {OneBox, false, either}, {"", true, no}, {noMass, true, no},
 		{LargestBox, true, yes}, {"chain", true, yes}, {"de Caen", true, yes}, {"disjoint pieces", true, yes}}
 }()
 

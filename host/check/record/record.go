@@ -206,7 +206,6 @@ func (d *decision) Claims() bool {
 // unions, of which the best one proves.
 const (
 	OneBox     = "one box"
-	Disjoint   = "disjoint"
 	LargestBox = "largest box"
 	noMass     = "none"
 )

@@ -3,7 +3,6 @@ package relax
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
@@ -81,57 +80,3 @@ func (b *WeightBox) Network(post *posterior.Posterior) (*Network, error) {
 	}
 	return &Network{Layers: layers, Graph: m.Graph}, nil
 }
-
-// part is the box with one end replaced: of entry w of array a, in the list that end picks.
-func (b *WeightBox) part(a, w int, at float64, upper bool) *WeightBox {
-	p := &WeightBox{slices.Clone(b.Lo), slices.Clone(b.Hi)}
-	if upper {
-		p.Lo[a] = slices.Clone(p.Lo[a])
-		p.Lo[a][w] = at
-	} else {
-		p.Hi[a] = slices.Clone(p.Hi[a])
-		p.Hi[a][w] = at
-	}
-	return p
-}
-
-// Pieces cuts the box as a proof says: the tree in preorder, nothing for a leaf, an array, an
-// entry and where it is cut, followed by the lower and the upper part. Parts share a face,
-// which has no probability, since only weights with a spread are cut.
-func (b *WeightBox) Pieces(post *posterior.Posterior, tree [][]float64) ([]*WeightBox, error) {
-	params := post.Params()
-	copied := 0
-	var done []*WeightBox
-	todo := []*WeightBox{b} // those whose trees come next, the last first
-	for _, cut := range tree {
-		if len(todo) == 0 {
-			return nil, fmt.Errorf("cuts: they go on after the last piece")
-		}
-		p := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if len(cut) == 0 {
-			done = append(done, p)
-			continue
-		}
-		if len(cut) != 3 {
-			return nil, fmt.Errorf("cuts: %v is no cut", cut)
-		}
-		a, w, at := int(cut[0]), int(cut[1]), cut[2]
-		if float64(a) != cut[0] || float64(w) != cut[1] || a < 0 || a >= len(params) || w < 0 || w >= len(params[a].Mean) {
-			return nil, fmt.Errorf("cuts: %v names no weight", cut)
-		}
-		if !(params[a].SdLo[w] > 0 && p.Lo[a][w] <= at && at <= p.Hi[a][w]) {
-			return nil, fmt.Errorf("cuts: %v does not cut the interval from %v to %v of a weight with a spread", cut, p.Lo[a][w], p.Hi[a][w])
-		}
-		if copied += 2 * len(params[a].Mean); copied > mostCopied {
-			return nil, fmt.Errorf("cuts: there are more than this program has the memory for")
-		}
-		todo = append(todo, p.part(a, w, at, true), p.part(a, w, at, false))
-	}
-	if len(todo) > 0 {
-		return nil, fmt.Errorf("cuts: they end before the last piece")
-	}
-	return done, nil
-}
-
-const mostCopied = 1 << 27

@@ -69,7 +69,7 @@ func faultKinds(t *testing.T) []faultKind {
 		return file(t, name+".npz", b.String())
 	}
 	few, one := new(2), new(1.0)
-	searched := []Method{{By: new(prove.IBP), NoUpper: true}, {By: new(prove.LBP), Splits: new(2), NoUpper: true}}
+	searched := []Method{{By: new(prove.IBP), NoUpper: true}, {By: new(prove.LBP), NoUpper: true}}
 	boxes := []Method{
 		{By: new(prove.IBP), Gamma: one, NoUpper: true}, {By: new(prove.LBP), Gamma: one, NoUpper: true},
 		{By: new(prove.LBP), Boxes: new(prove.Drawn), Gamma: one, Draws: few, NoUpper: true},

@@ -385,7 +385,7 @@ func (j *Job) read() (*ready, error) {
 // check refuses what contradicts itself or says nothing.
 func (j *Job) check(cfg *prove.Config) error {
 	m := &j.Method
-	gamma, draws, splits := or(m.Gamma, 0), or(m.Draws, 0), or(m.Splits, 0)
+	gamma, draws := or(m.Gamma, 0), or(m.Draws, 0)
 	drawnBoxes := cfg.Boxes == prove.Drawn
 	switch {
 	case j.Posterior.Path == "":
@@ -394,12 +394,8 @@ func (j *Job) check(cfg *prove.Config) error {
 		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
 	case m.Draws != nil && (draws < 1 || draws > mostDraws):
 		return fmt.Errorf("--draws %d is not between 1 and %d", draws, mostDraws)
-	case splits < 0:
-		return fmt.Errorf("--splits %d is negative: give 0 or more cuts", splits)
-	case splits > 0 && m.Gamma != nil:
-		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma: leave one out")
-	case drawnBoxes && (splits > 0 || or(m.Uniform, false)):
-		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes drawn")
+	case drawnBoxes && or(m.Uniform, false):
+		return errors.New("--uniform is for --boxes centred: leave it out, or --boxes drawn")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case j.TimeLimit != nil && *j.TimeLimit <= 0:

@@ -15,11 +15,10 @@ import (
 type Method struct {
 	// By is prove.Auto if it is not given, or prove.LBP if a setting for weight boxes is.
 	By *prove.Method
-	// Boxes, Gamma (a half-width in standard deviations), Splits (how often a centred box
-	// may be cut) and Uniform (one gamma for all layers) are for weight boxes.
+	// Boxes, Gamma (a half-width in standard deviations) and Uniform (one gamma for all
+	// layers) are for weight boxes.
 	Boxes   *prove.Boxes
 	Gamma   *float64
-	Splits  *int
 	Uniform *bool
 	// Draws is how many boxes are drawn, or networks for the statistical interval,
 	// which holds with Confidence, 0.99 if it is not given; Seed, 0 if not, draws them.
@@ -60,7 +59,7 @@ const (
 // config chooses the method and refuses settings of other methods.
 func (m *Method) config() (prove.Config, error) {
 	cfg := prove.Config{
-		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0), Uniform: or(m.Uniform, false), Splits: or(m.Splits, 0),
+		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0), Uniform: or(m.Uniform, false),
 		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, Mean: m.Mean, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
 	}
 	if m.By == nil && m.ofBoxes() != "" {
@@ -143,8 +142,6 @@ func (m *Method) ofBoxes() string {
 		return "boxes"
 	case m.Gamma != nil:
 		return "gamma"
-	case m.Splits != nil:
-		return "splits"
 	case m.Uniform != nil:
 		return "uniform"
 	}

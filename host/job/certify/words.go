@@ -52,7 +52,6 @@ func (m *Method) numbers() list {
 	l.add("cells", text(m.Cells))
 	l.add("depth", text(m.Depth))
 	l.add("gamma", text(m.Gamma))
-	l.add("splits", text(m.Splits))
 	l.on("uniform", or(m.Uniform, false))
 	l.add("confidence", text(m.Confidence))
 	l.on("no-upper", m.NoUpper)

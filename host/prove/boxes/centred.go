@@ -32,8 +32,6 @@ type AroundMean struct {
 	Gamma float64
 	// Uniform keeps one half-width for all layers.
 	Uniform bool
-	// Splits is how many times a box may be cut.
-	Splits int
 }
 
 type took struct {
@@ -42,7 +40,7 @@ type took struct {
 }
 
 // Centred finds, for each task, a mean-centred box as wide as verifies: first one
-// gamma for all layers, then one for each, then (if splits are asked for) pieces beyond.
+// gamma for all layers, then one for each.
 func Centred(ctx context.Context, e *engine.Engine, how AroundMean, tasks []property.Task) ([]*claim.Result, error) {
 	s := centred{e, how, &took{}}
 	rays := make([]*ray, len(tasks))
@@ -53,16 +51,7 @@ func Centred(ctx context.Context, e *engine.Engine, how AroundMean, tasks []prop
 	if err != nil && !e.Cut(err) {
 		return nil, err
 	}
-	results, err := s.measure(ctx, best)
-	if err != nil || how.Splits == 0 {
-		return results, err
-	}
-	for _, r := range results {
-		if err := s.split(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return s.measure(ctx, best)
 }
 
 // search looks for the widest boxes. Where it ends with an error, what it returns is what it

@@ -48,9 +48,6 @@ type Proof struct {
 	Mixtures [][]float64 `json:"mixtures,omitempty"`
 	// Boxes are the numbers of the drawn boxes in the union.
 	Boxes []int `json:"boxes,omitempty"`
-	// Cuts is the tree of pieces of a centred box in preorder: nothing for a leaf, (array,
-	// entry, at) for a cut of an interval of weights, followed by the lower and the upper part.
-	Cuts [][]float64 `json:"cuts,omitempty"`
 	// Networks lists, of a finite posterior, those proved safe on cells that were cut and
 	// those proved unsafe.
 	Networks []NetworkProof `json:"networks,omitempty"`

@@ -47,8 +47,8 @@ type Result struct {
 	// hidden bound, for methods without boxes.
 	Cells int
 	Tau   float64
-	// Rule says how boxes were added up: "one box", "disjoint" (splits), or one of
-	// package measure's for unions.
+	// Rule says how boxes were added up: "one box", or one of package
+	// measure's for unions.
 	Rule string
 	// CeilingLog10 is what Drawn boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64

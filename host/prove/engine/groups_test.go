@@ -41,7 +41,7 @@ func paced(t *testing.T) []prove.Config {
 	}
 	return []prove.Config{
 		{Method: prove.Auto, Cells: many}, {Method: prove.CLBP, Cells: all}, {Method: prove.LBP},
-		{Method: prove.IBP, Splits: 40}, {Method: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
+		{Method: prove.IBP}, {Method: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
 		{Method: prove.CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
 }

@@ -215,19 +215,3 @@ func TestDeCaenSteps(t *testing.T) {
 	})
 	check("small pairs", u, pairs)
 }
-
-// TestDisjointSumOfManySmall: 2,000 terms of three quarters of the last digit of
-// the sum; rounded to nearest each would count as a whole one.
-func TestDisjointSumOfManySmall(t *testing.T) {
-	logs := []float64{-1}
-	for range 2000 {
-		logs = append(logs, -1+math.Log(0.75*0x1p-52))
-	}
-	truth := newBig()
-	for _, l := range logs {
-		truth.Add(truth, expOf(l))
-	}
-	if got := DisjointSumLogDown(logs); !isLower(expOf(got), truth) || relative(expOf(got), truth) > 1e-12 {
-		t.Errorf("%x, truth e^%x", got, oracleLog10(truth)*math.Ln10)
-	}
-}

@@ -173,34 +173,3 @@ func sumDown(terms []float64) float64 {
 	}
 	return sum
 }
-
-// DisjointSumLogDown returns a lower bound, at most 0, of ln sum_i e^{logs_i}:
-// the log-probability of a union of sets that are disjoint by construction
-// (splits of one box), from lower bounds of their log-probabilities. Terms that
-// are NaN or above 0 are no log-probabilities and are left out. No terms:
-// -Inf.
-func DisjointSumLogDown(logs []float64) float64 {
-	top := math.Inf(-1)
-	for _, l := range logs {
-		if l <= 0 {
-			top = max(top, l)
-		}
-	}
-	if math.IsInf(top, -1) {
-		return top
-	}
-	sum := 0.0
-	for _, l := range logs {
-		if l <= 0 {
-			term := 1.0
-			if l != top {
-				term = arith.ExpDown(down(l - top))
-			}
-			if term > 0 {
-				sum = sumDown([]float64{sum, term})
-			}
-		}
-	}
-	m, e := math.Frexp(sum)
-	return min(0, down(top+arith.LnScaledDown(m, e)))
-}

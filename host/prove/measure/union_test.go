@@ -278,34 +278,3 @@ func TestUnionCorners(t *testing.T) {
 		t.Errorf("3000 copies: %v, one: %v", l, good)
 	}
 }
-
-func TestDisjointSumLogDown(t *testing.T) {
-	r := newRand(t, 16)
-	for range 2000 {
-		shift := []float64{0, -80, -12530.5}[r.IntN(3)]
-		var logs []float64
-		truth := newBig()
-		n, scale := 1+r.IntN(10), 5.0
-		if r.IntN(2) == 0 { // logarithms near -1, where they show single roundings
-			n, scale, shift = 2, 0.3, 3.2
-		}
-		for range n {
-			l := shift - 4 - scale*r.Float64()
-			logs = append(logs, l)
-			truth.Add(truth, expOf(l))
-		}
-		got := DisjointSumLogDown(logs)
-		if e := relative(expOf(got), truth); !isLower(expOf(got), truth) || e > 3e-14+math.Abs(shift)*1e-15 {
-			t.Errorf("%x: %x, loose by %g", logs, got, e)
-		}
-	}
-	inf, nan := math.Inf(1), math.NaN()
-	for _, c := range []struct {
-		logs []float64
-		want float64
-	}{{nil, -inf}, {[]float64{-inf}, -inf}, {[]float64{nan, inf, 1}, -inf}, {[]float64{0, 0}, 0}, {[]float64{-0.1, -0.1}, 0}} {
-		if got := DisjointSumLogDown(c.logs); got != c.want {
-			t.Errorf("%v: %v, want %v", c.logs, got, c.want)
-		}
-	}
-}
