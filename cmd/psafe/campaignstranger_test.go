@@ -8,12 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"psafe/internal/testscale"
 )
 
 // TestCampaignStranger: a driver that ends the process in the middle of a shard leaves a line,
 // status 3 and word in the folder, from the process that looked after it; the shard goes on,
 // on the CPU, to the file that the CPU alone gives. A device is opened once for all jobs.
 func TestCampaignStranger(t *testing.T) {
+	testscale.DeepOnly(t)
 	needOpenCL(t)
 	wrap(t)
 	whole, dir := testCampaign(t, 20, "[lbp, ibp]"), testCampaign(t, 20, "[lbp, ibp]")

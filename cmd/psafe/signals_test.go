@@ -216,6 +216,7 @@ func TestSecondSignal(t *testing.T) {
 // TestSignalDuringCompile: what a device says of a signal that reached its compiler too is no
 // fault of the device.
 func TestSignalDuringCompile(t *testing.T) {
+	testscale.DeepOnly(t)
 	noSignals(t)
 	if _, err := exec.Command("psafe", "crosscheck", "--posterior", testFile("one-weight.npz"), "--precision", "float32").Output(); err != nil {
 		t.Skip("OpenCL has no device here")
