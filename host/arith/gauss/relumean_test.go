@@ -53,6 +53,36 @@ func TestReLUMean(t *testing.T) {
 	}
 }
 
+// TestReLUMomentsExactly: the bounds of mean, square and variance hold, with no tolerance.
+func TestReLUMomentsExactly(t *testing.T) {
+	r := newRand(t, 10)
+	for range cases(t, 3000) {
+		sd := math.Exp(20 * r.NormFloat64())
+		mean := sd * 6 * r.NormFloat64()
+		m, s := bigOf(mean), bigOf(sd)
+		z := newBig().Quo(m, s)
+		phi := oracleExpNeg(newBig().Quo(newBig().Mul(z, z), bigOf(2)))
+		phi.Mul(phi, oraclePhi).Mul(phi, s)
+		on := oracleTail(newBig().Neg(z))
+		first := newBig().Add(newBig().Mul(m, on), phi)
+		second := newBig().Add(newBig().Mul(newBig().Add(newBig().Mul(m, m), newBig().Mul(s, s)), on), newBig().Mul(m, phi))
+		variance := newBig().Sub(second, newBig().Mul(first, first))
+		for _, c := range []struct {
+			what   string
+			lo, hi float64
+			truth  *big.Float
+		}{
+			{"mean", ReLUMeanDown(mean, sd), ReLUMeanUp(mean, sd), first},
+			{"square", ReLUSquareDown(mean, sd), ReLUSquareUp(mean, sd), second},
+			{"variance", ReLUVarianceDown(mean, sd), ReLUVarianceUp(mean, sd), variance},
+		} {
+			if !(isLower(bigOf(c.lo), c.truth) && isUpper(bigOf(c.hi), c.truth)) {
+				t.Fatalf("mean %x, sd %x: the %s is in [%v, %v], it is %s", mean, sd, c.what, c.lo, c.hi, c.truth.Text('g', 25))
+			}
+		}
+	}
+}
+
 // TestAbsMean: an upper bound of the mean of |W|, and a tight one.
 func TestAbsMean(t *testing.T) {
 	r := newRand(t, 9)

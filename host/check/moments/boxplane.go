@@ -29,7 +29,7 @@ func (f *response) openUp(r bounds, by Plane) float64 {
 		top = max(top, heights[i])
 	}
 	for i := range heights {
-		sum = arith.Up(sum + arith.Up(shares[i]*arith.ExpUp(heights[i]-top)))
+		sum = arith.Up(sum + arith.Up(shares[i]*arith.ExpUp(arith.Up(heights[i]-top))))
 	}
 	return arith.Up(top + arith.LogUp(sum))
 }

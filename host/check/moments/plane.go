@@ -173,5 +173,5 @@ func (s relu) openUp(r bounds, by Plane) float64 {
 	spread := r.variance.Times(room).Sqrt() // of all pairs, so it holds those that there are
 	share := gauss.TailUp(r.mean.Minus(arith.Exactly(s.al).Times(r.variance)).Over(spread).Negated().Lo)
 	top := max(open, down)
-	return arith.Up(top + arith.LogUp(arith.Up(arith.Up(share*arith.ExpUp(open-top))+arith.Up(closed*arith.ExpUp(down-top)))))
+	return arith.Up(top + arith.LogUp(arith.Up(arith.Up(share*arith.ExpUp(arith.Up(open-top)))+arith.Up(closed*arith.ExpUp(arith.Up(down-top))))))
 }
