@@ -56,9 +56,9 @@ func TestReLUMean(t *testing.T) {
 // TestReLUMomentsExactly: the bounds of mean, square and variance hold, with no tolerance.
 func TestReLUMomentsExactly(t *testing.T) {
 	r := newRand(t, 10)
-	for range cases(t, 3000) {
+	for range cases(t, 1000) {
 		sd := math.Exp(20 * r.NormFloat64())
-		mean := sd * 6 * r.NormFloat64()
+		mean := sd * max(-20, min(6*r.NormFloat64(), 20)) // beyond, 400 bits do not tell the mean from W's
 		m, s := bigOf(mean), bigOf(sd)
 		z := newBig().Quo(m, s)
 		phi := oracleExpNeg(newBig().Quo(newBig().Mul(z, z), bigOf(2)))
@@ -76,7 +76,7 @@ func TestReLUMomentsExactly(t *testing.T) {
 			{"square", ReLUSquareDown(mean, sd), ReLUSquareUp(mean, sd), second},
 			{"variance", ReLUVarianceDown(mean, sd), ReLUVarianceUp(mean, sd), variance},
 		} {
-			if !(isLower(bigOf(c.lo), c.truth) && isUpper(bigOf(c.hi), c.truth)) {
+			if bigOf(c.lo).Cmp(c.truth) > 0 || bigOf(c.hi).Cmp(c.truth) < 0 {
 				t.Fatalf("mean %x, sd %x: the %s is in [%v, %v], it is %s", mean, sd, c.what, c.lo, c.hi, c.truth.Text('g', 25))
 			}
 		}
