@@ -10,9 +10,6 @@ import (
 func (d *Device[T]) Gather(a bound.Gather) error {
 	out, in := d.data(a.Out), d.data(a.In)
 	index := d.places(a.Index, -1, a.N, "Gather.Index")
-	if a.At < 0 || a.At+a.T > a.Total {
-		panic(fmt.Sprintf("fallback: Gather: %d places from %d on do not fit %d", a.T, a.At, a.Total))
-	}
 	return d.parallel(a.P*a.T, 1+4096/max(a.R, 1), func(from, to int) {
 		for from < to {
 			p, t := from/a.T, from%a.T

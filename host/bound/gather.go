@@ -1,5 +1,7 @@
 package bound
 
+import "fmt"
+
 // Gather copies numbers by a list of places:
 //
 //	Out[p][At+t][r] = In[p][Index[t]][r],   0 where Index[t] is -1
@@ -19,6 +21,9 @@ type Gather struct {
 
 // Arrays implements Operation.
 func (a Gather) Arrays(l *Arrays) {
+	if a.At < 0 || a.At+a.T > a.Total {
+		panic(fmt.Sprintf("bound: Gather: %d places from %d on do not fit %d", a.T, a.At, a.Total))
+	}
 	item, row := Dim{"item", a.P}, Dim{"row", a.R}
 	l.Out("out", a.Out, item, Dim{"place", a.Total}, row)
 	l.In("in", a.In, item, Dim{"number", a.N}, row)
