@@ -83,7 +83,7 @@ var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true
 func operandWords(command string) []string {
 	switch command {
 	case "plot":
-		return []string{"eps", "bars", "heatmap"}
+		return plotWords
 	case "submit":
 		return engineWords
 	case "paper":

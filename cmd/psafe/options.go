@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/record"
 	"psafe/internal/nearest"
 )
 
@@ -66,6 +67,7 @@ func (o *options) set(word string) error {
 	flag := o.keys.Lookup(name)
 	switch {
 	case flag == nil && name != "" && o.of.Lookup(name) != nil:
+		name, _ = record.Today(name, "")
 		return fmt.Errorf("--options %s is a flag of its own: write --%[1]s", name)
 	case flag == nil:
 		return fmt.Errorf("--options: there is no option %.60q: they are %s%s", name, strings.Join(flagNames(o.keys), ", "), nearest.Hint(name, flagNames(o.keys)))

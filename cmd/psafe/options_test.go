@@ -20,7 +20,7 @@ func TestOptions(t *testing.T) {
 		{"bench --profile", "bench has no flag --profile any more: write --options profile"},
 		{"certify --fail-under 0.5", `certify has no flag --fail-under any more: write --fail-unless "p_lower>=NUMBER"`},
 		{"inspect a.onnx --sd-relative 0.1", "inspect has no flag --sd-relative any more: write --sd relative:NUMBER"},
-		{"certify --cels 5", "certify has no flag --cels: psafe help certify lists the flags; did you mean --options cells=N?"},
+		{"certify --cels 5", "certify has no flag --cels: psafe certify --help-all lists the flags; did you mean --options cells=N?"},
 		{"certify --options dept=3", `there is no option "dept": they are no-upper, derived, cells`},
 		{"certify --options dept=3", `did you mean "depth"?`},
 		{"certify --options eps=3", "--options eps is a flag of its own: write --eps"},

@@ -24,8 +24,8 @@ of shards.
   psafe plan campaign.yaml --out DIR
   psafe plan campaign.yaml --list
 
-A campaign file lists what is to be combined; every flag and option of psafe
-certify is a key:
+A campaign file lists what is to be combined; the flags and options of
+psafe certify that decide numbers are keys:
 
     posteriors: [a.npz, b.npz]
     inputs: [{path: images.gz, index: "0:20", clip: "0,1"}]
@@ -67,7 +67,7 @@ var campaignElsewhere = func() map[string]string {
 		list[name] = "it decides no number: give --" + name + " to psafe run"
 	}
 	for _, name := range []string{"memory", "profile", "recheck"} {
-		list[name] = "it decides no number: give --options " + name + " to psafe run"
+		list[name] = "it decides no number: give --options " + name + "=VALUE to psafe run"
 	}
 	return list
 }()

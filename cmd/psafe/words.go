@@ -64,6 +64,9 @@ func misread(cmd *cobra.Command, err error) error {
 	}
 	name, f := cmd.Name(), cmd.Flags()
 	lists := fmt.Sprintf("psafe help %s lists the flags", name)
+	if f.Lookup(helpAll) != nil {
+		lists = fmt.Sprintf("psafe %s --%s lists the flags", name, helpAll)
+	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if group := e.GetSpecifiedShortnames(); group != "" {
 			return fmt.Errorf("%s has no flag -%s: flags are written --name, with two dashes: %s%s", name, group, lists, dashed(group, f))

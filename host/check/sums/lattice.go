@@ -20,7 +20,7 @@ import (
 type atoms struct {
 	x, p []float64
 	// square is nil, or has for each x the square of how far apart the two ends of its bin are, where a
-	// number was moved to either with its mean kept (sumsfine.go), 0 where it was rounded.
+	// number was moved to either with its mean kept (fine.go), 0 where it was rounded.
 	square []float64
 }
 

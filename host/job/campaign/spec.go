@@ -224,6 +224,9 @@ func (r *specReader) keys() []string {
 // flag is the flag that a key names; known are the keys that might have been meant.
 func (r *specReader) flag(name string, key *yaml.Node, known []string) (Flag, error) {
 	i := slices.IndexFunc(r.flags, func(f Flag) bool { return f.Name == name })
+	if name == "options" {
+		return Flag{}, at(key, "there is no key %.60q: options are keys themselves, as in cells: 4", key.Value)
+	}
 	if i < 0 {
 		return Flag{}, at(key, "there is no key %.60q: keys are posteriors, inputs, methods, properties and the flags of psafe certify%s", key.Value, nearest.Hint(name, known))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Lower slopes and multipliers are raised by projected gradient ascent with moments (Adam), as those
-// of one network are (package phases): here for the number of standard deviations that a row is above 0.
+// of one network are (package branch): here for the number of standard deviations that a row is above 0.
 
 const (
 	ascentRate  = 0.25

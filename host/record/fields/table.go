@@ -23,7 +23,7 @@ var Table = []Field{
 	{Name: "template", Type: "string, omitted", Class: Said, Apart: true, Doc: "property file with boxes relative to points, as typed"},
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Doc: "number of the property in that file"},
-	{Name: "flags", Type: "string", Class: Question, Doc: "the method, and the given flags that decide numbers and have no field of their own, in the old words `--samples`, `sampled` and `samples` for `--draws`, `drawn` and `finite`"},
+	{Name: "flags", Type: "string", Class: Question, Doc: "the method, and the given flags that decide numbers and have no field of their own, options like flags (`--cells 4`), and in the old words `--samples`, `sampled` and `samples` for `--draws`, `drawn` and `finite`"},
 	{Name: "radius_end", Type: "string, omitted", Class: Question, Doc: "of `psafe radius`: `certified` or `refuted`, the end that `eps` is"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower, or `statistical`, which gives none; with `auto` the best, or the first tried if nothing was proved"},
 	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled` (`--boxes drawn`)"},

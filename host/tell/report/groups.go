@@ -40,7 +40,7 @@ func groupsOf(result *summary.Result) groups {
 		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
 		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", summary.Base(g.Inputs), g.InputsSHA256) }},
 		{"property", func(g *summary.Group) string { return g.Property }},
-		{"rule", func(g *summary.Group) string { return g.Rule }},
+		{"rule", func(g *summary.Group) string { return strings.ReplaceAll(g.Rule, "--", "") }},
 		{"method", func(g *summary.Group) string { return g.Method }},
 		{"eps", func(g *summary.Group) string { return g.Eps }},
 	}

@@ -221,7 +221,7 @@ func (p *printer) groups() {
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
 		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
 		{"property", func(g *Group) string { return g.Property }},
-		{"rule", func(g *Group) string { return g.Rule }},
+		{"rule", func(g *Group) string { return strings.ReplaceAll(g.Rule, "--", "") }},
 		{"method", func(g *Group) string { return record.MethodToday(g.Method) }},
 		{"eps", func(g *Group) string { return g.Eps }},
 	}
