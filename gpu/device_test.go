@@ -54,7 +54,8 @@ func keep(t testing.TB, info Info, p bound.Precision, shape kernels.Shape, build
 	if d := kept[key]; d != nil && d.lost == nil {
 		return d
 	}
-	d, err := OpenInfo(info, p, Options{shape: shape, build: build, untested: true, Profile: true})
+	// Drivers that compile a kernel at its first launch, as Mesa's do, have no self-test here to do it in.
+	d, err := OpenInfo(info, p, Options{shape: shape, build: build, untested: true, Profile: true, Patience: opening})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,19 +61,14 @@ func byMoments(ctx context.Context, q *question) (law.Chance, error) {
 	if err := record.Strictly(q.Proof.Chernoff, &proofs); err != nil {
 		return law.Chance{}, fmt.Errorf("proof: chernoff: %w", err)
 	}
-	cells, err := cases.CellsOf(q.task.T, q.Proof.Cells)
-	if err == nil && q.Proof.Cells != nil && len(cells) != q.Cells {
-		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
-	}
+	cells, err := q.cellsOrBoxes()
 	if err != nil {
 		return law.Chance{}, err
 	}
-	taus, err := cases.TausOf(q.Proof.Tau, len(cells))
+	taus, err := q.tausOf(cells)
 	switch {
 	case err != nil:
 		return law.Chance{}, err
-	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
-		return law.Chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
 	case len(proofs) != len(cells):
 		return law.Chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
 	}

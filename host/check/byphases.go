@@ -11,7 +11,6 @@ import (
 	"psafe/host/check/law"
 	"psafe/host/check/phases"
 	"psafe/host/check/record"
-	"psafe/host/read/property"
 )
 
 // byPhases proves a lower bound by confined noise and phases.
@@ -29,7 +28,7 @@ func byPhases(ctx context.Context, q *question) (law.Chance, error) {
 	if err != nil {
 		return law.Chance{}, err
 	}
-	cells, err := q.cellsOfPhases()
+	cells, err := q.cellsOrBoxes()
 	switch {
 	case err != nil:
 		return law.Chance{}, err
@@ -56,14 +55,6 @@ func byPhases(ctx context.Context, q *question) (law.Chance, error) {
 	return law.Complement(min(1, arith.ProductUp(events, q.Tau))), nil
 }
 
-// cellsOfPhases returns the cells of the proof, or the boxes of T where it cuts none.
-func (q *question) cellsOfPhases() ([]property.Box, error) {
-	if q.Proof.Cells == nil {
-		return q.task.T, nil
-	}
-	return q.cells()
-}
-
 // mostLeafCuts is the greatest number of cuts of all trees of a record, leafTries that of choices of lines.
 const mostLeafCuts, leafTries = 1 << 11, 4
 
@@ -88,16 +79,14 @@ func byLeaves(ctx context.Context, q *question) (law.Chance, error) {
 	if q, err = q.withMixtures(); err != nil {
 		return law.Chance{}, err
 	}
-	cells, err := q.cellsOfPhases()
+	cells, err := q.cellsOrBoxes()
 	if err != nil {
 		return law.Chance{}, err
 	}
-	taus, err := cases.TausOf(q.Proof.Tau, len(cells))
+	taus, err := q.tausOf(cells)
 	switch {
 	case err != nil:
 		return law.Chance{}, err
-	case slices.Max(taus) != q.Tau || slices.Min(taus) == 0:
-		return law.Chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
 	case len(proofs) != len(cells):
 		return law.Chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d cells", len(proofs), len(cells))
 	case !phases.Splits(n.Noisy) || !n.Graph.Chain:

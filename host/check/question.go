@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"psafe/host/check/cases"
 	"psafe/host/check/law"
@@ -87,6 +88,23 @@ func (q *question) cells() ([]property.Box, error) {
 		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	}
 	return cells, err
+}
+
+// cellsOrBoxes are the cells of the proof, or the boxes of T where it cuts none.
+func (q *question) cellsOrBoxes() ([]property.Box, error) {
+	if q.Proof.Cells == nil {
+		return q.task.T, nil
+	}
+	return q.cells()
+}
+
+// tausOf returns the failure budgets of cells by moments or leaves: none is 0, and the record has the largest.
+func (q *question) tausOf(cells []property.Box) ([]float64, error) {
+	taus, err := cases.TausOf(q.Proof.Tau, len(cells))
+	if err == nil && (len(taus) == 0 || slices.Max(taus) != q.Tau || slices.Min(taus) == 0) {
+		err = fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
+	}
+	return taus, err
 }
 
 // fits compares a record with its question, where nothing has to be proved for that.

@@ -15,33 +15,13 @@ import (
 
 // randomConvRow is a convolution with intervals for weights, intervals of its inputs and a row.
 func randomConvRow(rng *rand.Rand) (l *relax.Layer, z relax.Span, a []float64) {
-	c := net.Conv{In: net.Image{Height: 3, Width: 3, Channels: 2}, Window: checktest.WindowOf(2, 1, rng.IntN(2)), Filters: 2, Groups: 1 + rng.IntN(2)}
-	shape, params, err := relax.ShapeOf(c, net.Activation{})
+	c := checktest.RandomConvRow(rng)
+	shape, params, err := relax.ShapeOf(c.Conv, net.Activation{})
 	if err != nil {
 		panic(err)
 	}
-	number := func() float64 { return math.Round(rng.NormFloat64()*64) / 64 }
-	list := func(n int, width float64) (lo, hi []float64) {
-		for range n {
-			x, r := number(), 0.0
-			if rng.IntN(4) > 0 {
-				r = math.Abs(number()) * width
-			}
-			lo, hi = append(lo, x-r), append(hi, x+r)
-		}
-		return lo, hi
-	}
-	wLo, wHi := list(c.Weights(), 0.25)
-	bLo, bHi := list(c.Biases(), 0.25)
-	shape.W, shape.B = relax.Span{Lo: relax.Matrix(wLo, params), Hi: relax.Matrix(wHi, params)}, relax.Span{Lo: bLo, Hi: bHi}
-	z.Lo, z.Hi = list(shape.In, 0.5)
-	a = make([]float64, shape.Out)
-	for i := range a {
-		if rng.IntN(2) == 0 {
-			a[i] = number() / 3
-		}
-	}
-	return &shape, z, a
+	shape.W, shape.B = relax.Span{Lo: relax.Matrix(c.W[0], params), Hi: relax.Matrix(c.W[1], params)}, relax.Span{Lo: c.B[0], Hi: c.B[1]}
+	return &shape, relax.Span{Lo: c.In[0], Hi: c.In[1]}, c.Row
 }
 
 // TestSharedNoise: mean and variance of the noise in a row are (18) and (17), not below them and

@@ -1,7 +1,9 @@
 package ontop
 
 import (
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	net "psafe/host/model/network"
@@ -24,6 +26,9 @@ func TestMaskedRows(t *testing.T) {
 		var truth []mask
 		for j := range n {
 			rate, most := float64(1+rng.IntN(12))/16, rng.NormFloat64()
+			if i%3 == 2 { // beside the mean next to nothing
+				most *= 0x1p-70
+			}
 			m := mask{-most, most * rate / (1 - rate), rate}
 			if j < known {
 				r.exact, truth = append(r.exact, m), append(truth, m)
@@ -56,6 +61,14 @@ func TestMaskedRows(t *testing.T) {
 			if i%16 == 0 && below(at-1e-9) > law.Below[i] {
 				t.Errorf("%d: below %v with %v, the truth is %v", i, at, law.Below[i], below(at-1e-9))
 			}
+		}
+		least := new(big.Rat).SetFloat64(mean)
+		for _, m := range slices.Concat(r.exact, r.convex) {
+			least.Add(least, new(big.Rat).SetFloat64(min(m.dropped, m.kept)))
+		}
+		last := len(law.At) - 1
+		if new(big.Rat).SetFloat64(law.At[last]).Cmp(least) > 0 && law.Below[last] == 0 || i%3 == 2 && law.Below[last] != 0 {
+			t.Errorf("%d: the last level is %v, below with %v; the sum is from %v on", i, law.At[last], law.Below[last], least.FloatString(30))
 		}
 		for _, tau := range []float64{1e-3, 0.02, 0.2} {
 			if at := r.quantileDown(tau); below(at-1e-12) > tau {
