@@ -84,3 +84,26 @@ func TestArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestGatherFits: places outside what is written are refused before any device sees them.
+func TestGatherFits(t *testing.T) {
+	d := fallback.New(bound.Float64)
+	array := func(n int) bound.Array {
+		a, err := d.NewArray(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for at := -1; at <= 3; at++ {
+		op := bound.Gather{P: 1, R: 1, N: 2, T: 2, Total: 4, At: at, Index: array(2), In: array(2), Out: array(4)}
+		refused := func() (did bool) {
+			defer func() { did = recover() != nil }()
+			bound.Check(op)
+			return
+		}()
+		if refused != (at < 0 || at > 2) {
+			t.Errorf("from place %d on: refused %v", at, refused)
+		}
+	}
+}
