@@ -183,17 +183,14 @@ func (p *clbpPass) upload(of func(u *ballUnits) []float64) Array {
 			v = append(v, p.dev.Precision().RoundHi(x))
 		}
 	}
-	a := p.array(len(v))
-	p.do(func() error { return p.dev.Write(a, v) })
-	return a
+	return p.holding(v)
 }
 
 // widenUnits widens the first layer's units, bounded at the centre, by what the ball and their noise
 // add. Mag takes more than the ends: it has to bound sums of |M_j u_j|, too (docs/theory.md, section 3.7).
 func (p *clbpPass) widenUnits() {
 	h, n := p.hidden[0], p.pass.query.Batch.Items*p.layers[0].out
-	variance, none := p.upload(func(u *ballUnits) []float64 { return u.variance }), p.array(n)
-	p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
+	variance, none := p.upload(func(u *ballUnits) []float64 { return u.variance }), p.holding(make([]float64, n))
 	for _, w := range []struct {
 		lower, upper Array
 		of           func(u *ballUnits) []float64
@@ -203,9 +200,7 @@ func (p *clbpPass) widenUnits() {
 		{none, h.mag, func(u *ballUnits) []float64 { return u.most }},
 	} {
 		mean := p.upload(w.of)
-		p.do(func() error {
-			return p.dev.Do(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
-		})
+		p.launch(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
 		p.release(mean)
 	}
 	p.release(variance, none)

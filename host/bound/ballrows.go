@@ -308,7 +308,7 @@ func (p *clbpPass) raise(bound Array, ends []ballEnds) {
 			at++
 		}
 	}
-	p.do(func() error { return p.dev.Write(bound, lo) })
+	p.write(bound, lo)
 }
 
 // raiseUnits takes from the ball what it says of rows of a hidden layer: of the bounds and of their noise.
@@ -342,9 +342,7 @@ func (p *clbpPass) raiseUnits(bound Array, rows int) {
 		}
 	}
 	p.dropTotal()
-	p.total = noiseArrays{mean: p.array(n), variance: p.array(n), cols: rows}
-	p.do(func() error { return p.dev.Write(p.total.mean, mean) })
-	p.do(func() error { return p.dev.Write(p.total.variance, variance) })
+	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: rows}
 }
 
 // overBall bounds the property's rows of a network of one layer.
@@ -370,9 +368,7 @@ func (p *clbpPass) raiseProperty(bound Array) {
 				v = append(v, p.dev.Precision().RoundHi(x))
 			}
 		}
-		a := p.array(len(v))
-		p.do(func() error { return p.dev.Write(a, v) })
-		return a
+		return p.holding(v)
 	}
 	if d.second != nil {
 		n := p.byLevel[p.layers[1].depth]

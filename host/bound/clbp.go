@@ -26,7 +26,7 @@ func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
 		query: Query{Propagation: LBP, Boxes: c.mean, Inputs: query.Inputs.Inputs, Rows: query.Rows, Observe: query.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
 	}}
-	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, inputs: p.keepInputs, differences: p.startDifferences, bound: p.widen}
+	p.pass.hooks = &hooks{start: p.startUnits, watch: watch{p.keepInputs, p.noiseOfRows}, differences: p.startDifferences, bound: p.widen}
 	defer p.free()
 	if query.Inputs.balls != nil && !query.Inputs.point {
 		p.ball = newBallPass(c.post, query.Inputs.balls)
@@ -171,9 +171,7 @@ func (p *clbpPass) ownNoise(k int) {
 			quantile = q.Many[1]
 		}
 	}
-	p.do(func() error {
-		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
-	})
+	p.launch(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 }
 
 // lastLayer merges the property into the last layer's means and takes it down.

@@ -29,13 +29,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if w := p.seen; w != nil { // the units of all starts, image by image
 		items, index, n = w.images, w.units, w.sight.n*u.n
 	}
-	part := func(a Array) Array {
-		out := p.array(items * n)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: a, Index: index, P: items, N: p.own.cols, T: n, Total: n, R: 1})
-		})
-		return out
-	}
+	part := func(a Array) Array { return p.gathered(a, index, items, p.own.cols, n, 1) }
 	p.total = noiseArrays{mean: part(p.own.mean), variance: part(p.own.variance), cols: u.n}
 }
 
@@ -57,9 +51,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	}
 	p.sharpenUnits(k)
 	n := p.pass.query.Batch.Items * rows
-	p.do(func() error {
-		return p.dev.Do(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
-	})
+	p.launch(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
 	p.dropTotal()
 }
 
@@ -77,9 +69,7 @@ func (p *clbpPass) repeatTotal(rows int) {
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
-			p.do(func() error {
-				return p.dev.Do(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
-			})
+			p.launch(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
 		}
 		return out
 	}
@@ -128,7 +118,7 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		return
 	}
 	square := p.array(items * lay.out * rows)
-	p.do(func() error { return p.dev.Do(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
+	p.launch(SquareRows{Square: square, A: a, N: items * lay.out * rows})
 	p.noise(l, square, p.filled(0, items*rows), rows)
 	p.release(square)
 }
@@ -165,11 +155,9 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	s, c := p.array(items*lay.in*rows), p.array(items*rows)
 	variance, bias := p.variance[l], p.biasVariance[l]
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: s}, C: c, A: square, CIn: none, W: Interval{variance, variance}, B: Interval{bias, bias},
-			PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
-		})
+	p.launch(BackSubstitute{
+		S: Interval{Lo: s}, C: c, A: square, CIn: none, W: Interval{variance, variance}, B: Interval{bias, bias},
+		PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
 	})
 	round := p.dev.Precision().NoiseRounding(lay.in, lay.out)
 	if p.ball != nil && l == 0 {
@@ -185,12 +173,10 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 		}
 	}
 	next, before := noiseArrays{mean: p.array(items * rows), variance: p.array(items * rows), cols: rows}, p.before(l, rows)
-	p.do(func() error {
-		return p.dev.Do(NoiseRows{
-			Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
-			Radius: radius, MaxSq: maxSq, P: items, R: rows, Cols: before.cols, In: lay.in, Inputs: items,
-			Round: round,
-		})
+	p.launch(NoiseRows{
+		Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
+		Radius: radius, MaxSq: maxSq, P: items, R: rows, Cols: before.cols, In: lay.in, Inputs: items,
+		Round: round,
 	})
 	p.release(s, c)
 	p.put(l, before, next)
@@ -214,18 +200,16 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 		op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, a, rows), p.joinRadius(l), p.filled(0, items*lay.in)
 		op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
 	}
-	p.do(func() error { return p.dev.Do(op) })
+	p.launch(op)
 	if !p.query.Inputs.point {
 		p.release(op.S)
 	}
 	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
 	g, maxSq := p.factors(l, a, rows), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
-	p.do(func() error {
-		return p.dev.Do(SharedVar{
-			Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
-			MaxSq: maxSq, P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
-			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
-		})
+	p.launch(SharedVar{
+		Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
+		MaxSq: maxSq, P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+		Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 	})
 	p.release(variance, g.Lo, g.Hi)
 	p.put(l, before, next)
@@ -237,14 +221,12 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	n, places := items*lay.out*rows, items*lay.positions
 	square := p.array(n)
-	p.do(func() error { return p.dev.Do(SquareRows{Square: square, A: a, N: n}) })
+	p.launch(SquareRows{Square: square, A: a, N: n})
 	taps, c, zeros := p.array(places*lay.taps*rows), p.array(places*rows), p.filled(0, places*rows)
 	variance, bias := p.variance[l], p.zero[l]
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
-			PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
-		})
+	p.launch(BackSubstitute{
+		S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
+		PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
 	})
 	p.release(square, c)
 	s := p.array(items * lay.in * rows)
@@ -263,19 +245,15 @@ func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
 	if len(lay.feed) > 1 {
 		out = p.array(items * by.places * rows)
 	}
-	p.do(func() error {
-		return p.dev.Do(GatherSum{
-			Out: out, In: taps, Start: by.start, Entry: by.entry,
-			P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
-		})
+	p.launch(GatherSum{
+		Out: out, In: taps, Start: by.start, Entry: by.entry,
+		P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
 	})
 	if len(lay.feed) == 1 {
 		return
 	}
 	n := lay.locals[i].n
-	p.do(func() error {
-		return p.dev.Do(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
-	})
+	p.launch(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
 	p.release(out)
 }
 
@@ -301,27 +279,21 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 	k := d.layer
 	s, c := p.array(items*l.in*d.n), p.array(items*d.n)
 	v, b := p.variance[k], p.biasVariance[k]
-	p.do(func() error {
-		return p.dev.Do(PlaceRows{
-			S: Interval{Lo: s}, C: Interval{Lo: c}, W: Interval{v, v}, B: Interval{b, b}, Taps: l.tap, Unit: d.unit, Other: d.other,
-			Squares: true, P: items, PerBox: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-		})
+	p.launch(PlaceRows{
+		S: Interval{Lo: s}, C: Interval{Lo: c}, W: Interval{v, v}, B: Interval{b, b}, Taps: l.tap, Unit: d.unit, Other: d.other,
+		Squares: true, P: items, PerBox: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 	})
 	next := noiseArrays{mean: p.array(items * d.n), variance: p.array(items * d.n), cols: d.n, kept: true}
 	z, _, _ := p.input(k)
 	none, radius, zeros := p.array(items*d.n), p.joinRadius(k), p.filled(0, items*l.in)
-	p.do(func() error {
-		return p.dev.Do(NoiseRows{
-			Mean: next.mean, Var: none, S: s, C: c, Radius: radius, MaxSq: zeros,
-			P: items, R: d.n, Cols: d.n, In: l.in, Inputs: items, Round: p.dev.Precision().NoiseRounding(l.in, 1),
-		})
+	p.launch(NoiseRows{
+		Mean: next.mean, Var: none, S: s, C: c, Radius: radius, MaxSq: zeros,
+		P: items, R: d.n, Cols: d.n, In: l.in, Inputs: items, Round: p.dev.Precision().NoiseRounding(l.in, 1),
 	})
-	p.do(func() error {
-		return p.dev.Do(PairNoise{
-			Sum: next.variance, SumIn: none, V: v, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
-			P: items, PerBox: items, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-			Round: p.dev.Precision().PairRounding(l.taps),
-		})
+	p.launch(PairNoise{
+		Sum: next.variance, SumIn: none, V: v, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
+		P: items, PerBox: items, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
+		Round: p.dev.Precision().PairRounding(l.taps),
 	})
 	p.release(s, c, none)
 	return next

@@ -97,10 +97,8 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 	l := &p.layers[k]
 	n := p.pass.query.Batch.Items * l.out
 	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
-	p.do(func() error {
-		return p.dev.Do(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
-			Quantile: p.query.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
-	})
+	p.launch(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
+		Quantile: p.query.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
 	p.observe("radius", k, s.radius)
 	p.observe("radius.square", k, s.radiusSq)
 	p.observe("most.square", k, s.maxSq)
@@ -111,13 +109,8 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 // their intervals, of which the lower ends of members that are no star are not paid for.
 func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
 	n := p.pass.query.Batch.Items * p.layers[k].out
-	zeros := make([]float64, n)
-	low, radius := p.array(n), p.array(n)
-	p.do(func() error { return p.dev.Write(low, zeros) })
-	p.do(func() error { return p.dev.Write(radius, zeros) })
-	p.do(func() error {
-		return p.dev.Do(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
-	})
+	low, radius := p.holding(make([]float64, n)), p.holding(make([]float64, n))
+	p.launch(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
 	p.release(low)
 	p.observe("radius", k, radius)
 	return radius

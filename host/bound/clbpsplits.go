@@ -90,34 +90,20 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *rowsDown, err error
 	if q.Layer != k || len(q.Slope) < k || len(q.Phase) < k || len(q.Beta) < k {
 		panic(fmt.Sprintf("bound: CLBPSplits.Bound: layer %d of %d, %d lists of slopes", q.Layer, k, len(q.Slope)))
 	}
-	d = &rowsDown{top: k, rows: r, a: make([][]float64, k)}
-	start, constants := gathered(s.w, q.Rows, s.down.rows), gathered(s.b, q.Rows, s.down.rows)
-	d.squares = gathered(s.down.squares, q.Rows, s.down.rows)
-	a, c := Interval{Lo: p.array(len(start))}, p.array(r)
-	p.do(func() error { return p.dev.Write(a.Lo, start) })
-	p.do(func() error { return p.dev.Write(c, constants) })
-	for l := k - 1; l >= 0; l-- {
-		over, below, next := p.throughSplits(l, r, q.lists(l), a.Lo, c)
-		if d.a[l], err = p.read(over); err != nil {
-			return SplitNoises{}, nil, err
-		}
-		p.release(over)
-		a, c = below, next
+	d = &rowsDown{top: k, rows: r, a: make([][]float64, k), squares: gathered(s.down.squares, q.Rows, s.down.rows)}
+	// What feeds the last layer is never negative: the lower ends of coefficients are the least.
+	f := &flight{
+		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.down.rows))}},
+		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.rows))}, perBox: 1, cols: r, own: q.lists(k),
+		watch: watch{p.keepInputs, func(l int, a Array, _ int) { d.a[l], _ = p.read(a) }},
 	}
-	if d.lo, err = p.read(a.Lo); err != nil {
-		return SplitNoises{}, nil, err
-	}
-	if a.Hi != nil {
-		if d.hi, err = p.read(a.Hi); err != nil {
-			return SplitNoises{}, nil, err
-		}
-		d.nonNeg = p.query.Inputs.nonNegs
-	}
-	bound := p.splitBound(r, a, c)
+	p.cache.form, p.down = form{}, d
+	bound := p.backSubstitute(k, f)
+	p.down = nil
 	if n.Lo, err = p.read(bound); err != nil {
 		return SplitNoises{}, nil, err
 	}
-	p.release(a.Lo, a.Hi, c, bound)
+	p.release(bound)
 	// Reaches are those of the whole item: phases say something of the weights that the noise is of.
 	n.Mean, n.Var, err = p.sharper.noise(d, &p.reached, 0)
 	return n, d, err

@@ -72,9 +72,7 @@ func (p *clbpPass) written(list []float64) Array {
 	for i, v := range list {
 		list[i] = p.dev.Precision().RoundHi(v)
 	}
-	a := p.array(len(list))
-	p.do(func() error { return p.dev.Write(a, list) })
-	return a
+	return p.holding(list)
 }
 
 // dependentRows adds the noise of layer l to that of rows with coefficients in [lo, hi] over its

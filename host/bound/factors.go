@@ -9,11 +9,9 @@ func (p *pass) factors(l int, a Array, rows int) Interval {
 	r := lay.channels * rows
 	g, c := p.interval(items*lay.taps*r), p.array(items*r)
 	none, constants := p.filled(0, items*lay.positions), p.filled(0, items*r)
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: g, C: c, A: a, CIn: constants, W: w, B: Interval{none, none},
-			PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
-		})
+	p.launch(BackSubstitute{
+		S: g, C: c, A: a, CIn: constants, W: w, B: Interval{none, none},
+		PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
 	})
 	p.release(c)
 	return g
@@ -23,23 +21,12 @@ func (p *pass) factors(l int, a Array, rows int) Interval {
 // weights: [Items x taps x positions]. They are kept, as every chunk of rows that passes the layer
 // asks for them.
 func (p *pass) across(l int) Interval {
-	if w, known := p.cache.across[l]; known {
-		return w
-	}
-	lay, items := &p.layers[l], p.query.Batch.Items
-	z, _, _ := p.input(l)
-	n := lay.positions * lay.taps
-	gather := func(a Array) Array {
-		out := p.array(items * n)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
-		})
-		return out
-	}
-	w := Interval{gather(z.Lo), gather(z.Hi)}
-	if p.cache.across == nil {
-		p.cache.across = map[int]Interval{}
-	}
-	p.cache.across[l] = w
-	return w
+	return once(&p.cache.across, l, func() Interval {
+		lay := &p.layers[l]
+		z, _, _ := p.input(l)
+		gather := func(a Array) Array {
+			return p.gathered(a, lay.across, p.query.Batch.Items, lay.in, lay.positions*lay.taps, 1)
+		}
+		return Interval{gather(z.Lo), gather(z.Hi)}
+	})
 }

@@ -1,5 +1,7 @@
 package bound
 
+import "slices"
+
 // What feeds a layer, and the intervals of its pre-activations.
 
 // passCache holds what a pass makes once.
@@ -16,6 +18,28 @@ type passCache struct {
 	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
 	mostSquares map[int]Array
 	centres     map[int]centred
+}
+
+// once returns what m has at a key: what f makes, when it is asked for first.
+func once[K comparable, V any](m *map[K]V, key K, f func() V) V {
+	v, known := (*m)[key]
+	if !known {
+		v = f()
+		if *m == nil {
+			*m = map[K]V{}
+		}
+		(*m)[key] = v
+	}
+	return v
+}
+
+// each is f of both ends: one array where they are one.
+func (i Interval) each(f func(a Array) Array) Interval {
+	lo := f(i.Lo)
+	if i.Hi == i.Lo {
+		return Interval{lo, lo}
+	}
+	return Interval{lo, f(i.Hi)}
 }
 
 type filling struct {
@@ -84,15 +108,8 @@ func (p *pass) inputs() Interval {
 	for i := range index {
 		index[i] = float64(i % (b.Inputs / g))
 	}
-	at, n := p.array(len(index)), p.layers[0].in
-	p.do(func() error { return p.dev.Write(at, index) })
-	copies := func(x Array) Array {
-		out := p.array(b.Items * n)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: x, Index: at, P: 1, N: b.Inputs / g, T: len(index), Total: len(index), R: g * n})
-		})
-		return out
-	}
+	at := p.holding(index)
+	copies := func(x Array) Array { return p.gathered(x, at, 1, b.Inputs/g, len(index), g*p.layers[0].in) }
 	p.cache.x = Interval{copies(x.Lo), copies(x.Hi)}
 	return p.cache.x
 }
@@ -120,9 +137,7 @@ func (p *pass) join(k int, of func(s int) Array) Array {
 	out := p.array(items * l.in)
 	for i, s := range l.feed {
 		a, n := of(s), l.locals[i].n
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: a, Index: l.locals[i].at, P: items, N: n, T: n, At: l.first[i], Total: l.in, R: 1})
-		})
+		p.launch(Gather{Out: out, In: a, Index: l.locals[i].at, P: items, N: n, T: n, At: l.first[i], Total: l.in, R: 1})
 	}
 	return out
 }
@@ -134,18 +149,7 @@ func (p *pass) underTaps(l *layer, z Interval) Interval {
 		return z
 	}
 	items, n := p.query.Batch.Items, l.positions*l.taps
-	gather := func(a Array) Array {
-		out := p.array(items * n)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: a, Index: l.tap, P: items, N: l.in, T: n, Total: n, R: 1})
-		})
-		return out
-	}
-	lo := gather(z.Lo)
-	if z.Hi == z.Lo {
-		return Interval{lo, lo}
-	}
-	return Interval{lo, gather(z.Hi)}
+	return z.each(func(a Array) Array { return p.gathered(a, l.tap, items, l.in, n, 1) })
 }
 
 // matrix is the matrix of layer k as intervals, with its biases, and how many items have one
@@ -158,27 +162,11 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 	case l.weight == nil:
 		return boxes.w[k], boxes.b[k], p.query.Batch.PerBox
 	}
-	if p.cache.matrices == nil {
-		p.cache.matrices = map[int]Interval{}
-	}
-	m, known := p.cache.matrices[k]
-	if !known {
-		n := l.taps * l.channels
-		gather := func(a Array) Array {
-			out := p.array(boxes.count * n)
-			p.do(func() error {
-				return p.dev.Do(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.Model.arrays[2*k].n, T: n, Total: n, R: 1})
-			})
-			return out
-		}
-		w := boxes.w[k]
-		if m.Lo = gather(w.Lo); w.Hi == w.Lo {
-			m.Hi = m.Lo
-		} else {
-			m.Hi = gather(w.Hi)
-		}
-		p.cache.matrices[k] = m
-	}
+	m := once(&p.cache.matrices, k, func() Interval {
+		return boxes.w[k].each(func(a Array) Array {
+			return p.gathered(a, l.weight, boxes.count, p.Model.arrays[2*k].n, l.taps*l.channels, 1)
+		})
+	})
 	return m, boxes.b[k], p.query.Batch.PerBox
 }
 
@@ -193,14 +181,12 @@ func (p *pass) affineOf(k int, h hidden, w, b Interval, perBox int) {
 // affineAt is an Affine at every position of layer l.
 func (p *pass) affineAt(l *layer, h hidden, w, b, z Interval, nonNeg bool, batch Batch) {
 	if l.dense {
-		p.do(func() error { return p.dev.Do(p.affine(h, w, b, z, nonNeg, batch, l.in, l.out)) })
+		p.launch(p.affine(h, w, b, z, nonNeg, batch, l.in, l.out))
 		return
 	}
 	under := p.underTaps(l, z)
 	batch = Batch{Items: batch.Items * l.positions, PerBox: batch.PerBox * l.positions, Inputs: batch.Inputs * l.positions}
-	p.do(func() error {
-		return p.dev.Do(p.affine(h, w, b, under, nonNeg, batch, l.taps, l.channels))
-	})
+	p.launch(p.affine(h, w, b, under, nonNeg, batch, l.taps, l.channels))
 	p.release(under.Lo, under.Hi)
 }
 
@@ -214,19 +200,5 @@ func (p *pass) affine(h hidden, w, b, z Interval, nonNeg bool, batch Batch, in, 
 
 // filled is an array of n times one number, which nothing writes to.
 func (p *pass) filled(value float64, n int) Array {
-	key := filling{value, n}
-	if a := p.cache.filled[key]; a != nil || p.err != nil {
-		return a
-	}
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = value
-	}
-	a := p.array(n)
-	p.do(func() error { return p.dev.Write(a, v) })
-	if p.cache.filled == nil {
-		p.cache.filled = map[filling]Array{}
-	}
-	p.cache.filled[key] = a
-	return a
+	return once(&p.cache.filled, filling{value, n}, func() Array { return p.holding(slices.Repeat([]float64{value}, n)) })
 }

@@ -78,23 +78,18 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 	if p.forks > 1 {
 		out.Loose = m.dev.Precision().gamma(p.forks)
 	}
-	var failed error
-	p.hooks = &hooks{
-		rows: func(int, Array, int) {},
-		inputs: func(s Interval) {
-			if out.ALo, failed = p.read(s.Lo); failed != nil {
-				return
-			}
-			if out.AHi = out.ALo; s.Hi != nil && s.Hi != s.Lo {
-				out.AHi, failed = p.read(s.Hi)
-			}
-		},
+	f := p.merged(last, p.mergeRows(last))
+	f.outputs = func(l int, s Interval) {
+		if l >= 0 {
+			return
+		}
+		out.ALo, _ = p.read(s.Lo) // an error is the pass's
+		if out.AHi = out.ALo; s.Hi != nil && s.Hi != s.Lo {
+			out.AHi, _ = p.read(s.Hi)
+		}
 	}
 	p.cache.form = form{} // what hidden layers have left there may stop on the way
-	bound := p.backSubstitute(last, p.merged(last, p.mergeRows(last)))
-	if failed != nil {
-		return nil, failed
-	}
+	bound := p.backSubstitute(last, f)
 	if out.ALo == nil { // nothing depends on the input
 		out.ALo = make([]float64, items*out.In*out.Rows)
 		out.AHi = out.ALo

@@ -158,6 +158,11 @@ func (l *layer) charge(p Precision) Charge {
 	return p.rowsCharge(l.out, sums, l.joins())
 }
 
+// rowsRounding is that of RelaxRows and SplitRows at the layer.
+func (l *layer) rowsRounding(p Precision) RowsRounding {
+	return p.rowsRounding(l.out, l.before, l.joins())
+}
+
 // joins is how often coefficients of the layer's outputs are added to what has arrived.
 func (l *layer) joins() int { return max(len(l.fed)-1, 0) }
 

@@ -28,9 +28,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 		slot: p.array(n), unit: p.array(n), lower: Line{p.array(n), p.array(n)}, upper: Line{p.array(n), p.array(n)},
 		err: p.array(n), v: h.pre, above: p.interval(n), star: p.interval(n),
 	}
-	p.do(func() error {
-		return p.dev.Do(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
-	})
+	p.launch(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
 	h.pool = v // leads looks for the stars
 	var lead Array
 	if _, off := p.off[l.feed[0]]; p.query.Propagation == LBP && l.oneChannel && !off {
@@ -39,12 +37,10 @@ func (p *pass) poolLayer(k int, radius Array) {
 	if radius != nil {
 		v.radius = p.array(n)
 	}
-	p.do(func() error {
-		return p.dev.Do(PoolLines{
-			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
-			Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
-			Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
-		})
+	p.launch(PoolLines{
+		Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
+		Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
+		Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
 	})
 	h.pool = v
 	p.observe("pool.star", k, v.unit)
@@ -83,9 +79,7 @@ func (p *pass) leads(k int) Array {
 	for i := range l.leads {
 		r := &l.leads[i]
 		part := p.lead(p.differencesOf(k, r), r)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
-		})
+		p.launch(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
 		p.release(part)
 	}
 	return leads
@@ -104,12 +98,9 @@ func (p *pass) leadForms(k int) []form {
 
 // differencesOf are some of the differences of pool k, star minus member.
 func (p *pass) differencesOf(k int, r *run) difference {
-	l, items := &p.layers[k], p.query.Batch.Items
-	d := difference{layer: l.feed[0], unit: r.unit, other: p.array(items * r.n), n: r.n}
-	p.do(func() error {
-		return p.dev.Do(Gather{Out: d.other, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
-	})
-	return d
+	l := &p.layers[k]
+	other := p.gathered(p.hidden[k].pool.unit, r.window, p.query.Batch.Items, l.out, r.n, 1)
+	return difference{layer: l.feed[0], unit: r.unit, other: other, n: r.n}
 }
 
 // lead bounds such differences, [Items x members].
@@ -141,16 +132,12 @@ func (p *pass) greaterOf(old, next Array, r *run) Array {
 	above, bound := p.array(items*n), p.array(items*2*n)
 	index := p.filled(0, n)
 	copies := func(out, in, index Array, each, at, total int) {
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: out, In: in, Index: index, P: items, N: each, T: n, At: at, Total: total, R: 1})
-		})
+		p.launch(Gather{Out: out, In: in, Index: index, P: items, N: each, T: n, At: at, Total: total, R: 1})
 	}
 	copies(above, p.filled(math.Inf(1), items), index, 1, 0, n)
 	copies(bound, next, r.local, n, 0, 2*n)
 	copies(bound, p.filled(math.Inf(-1), items), index, 1, n, 2*n)
-	p.do(func() error {
-		return p.dev.Do(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n})
-	})
+	p.launch(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n})
 	p.release(above, bound, next)
 	return old
 }
@@ -178,11 +165,9 @@ func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interv
 	l, items := &p.layers[d.layer], p.query.Batch.Items
 	w, b, perBox := negated(d.layer)
 	s, c := p.interval(items*l.in*d.n), p.array(items*d.n)
-	p.do(func() error {
-		return p.dev.Do(PlaceRows{
-			S: s, C: Interval{Lo: c}, W: w, B: b, Taps: l.tap, Unit: d.unit, Other: d.other, P: items, PerBox: perBox,
-			R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-		})
+	p.launch(PlaceRows{
+		S: s, C: Interval{Lo: c}, W: w, B: b, Taps: l.tap, Unit: d.unit, Other: d.other, P: items, PerBox: perBox,
+		R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 	})
 	f := &flight{over: map[int]Interval{}, c: Interval{Lo: c}, perBox: 1, cols: d.n}
 	p.part(f, d.layer, s)
@@ -197,19 +182,9 @@ func (p *pass) negatedMatrix(k int) (w, b Interval, perBox int) {
 	if !l.weighted {
 		return l.negative, b, perBox
 	}
-	if p.cache.negated == nil {
-		p.cache.negated = map[int]Interval{}
-	}
-	m, known := p.cache.negated[k]
-	if !known {
-		n := p.query.Boxes.count * l.taps * l.channels
-		if m.Lo = p.negated(w.Hi, n); w.Hi == w.Lo {
-			m.Hi = m.Lo
-		} else {
-			m.Hi = p.negated(w.Lo, n)
-		}
-		p.cache.negated[k] = m
-	}
+	m := once(&p.cache.negated, k, func() Interval {
+		return Interval{w.Hi, w.Lo}.each(func(a Array) Array { return p.negated(a, p.query.Boxes.count*l.taps*l.channels) })
+	})
 	return m, b, perBox
 }
 
@@ -217,11 +192,9 @@ func (p *pass) negatedMatrix(k int) (w, b Interval, perBox int) {
 func (p *pass) negated(a Array, n int) Array {
 	out, c, none := p.array(n), p.array(n), p.filled(0, n)
 	minus, zero := p.filled(-1, 1), p.filled(0, 1)
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: out}, C: c, A: a, CIn: none, W: Interval{minus, minus}, B: Interval{zero, zero},
-			PerBox: 1, P: 1, R: n, In: 1, Out: 1,
-		})
+	p.launch(BackSubstitute{
+		S: Interval{Lo: out}, C: c, A: a, CIn: none, W: Interval{minus, minus}, B: Interval{zero, zero},
+		PerBox: 1, P: 1, R: n, In: 1, Out: 1,
 	})
 	p.release(c)
 	return out

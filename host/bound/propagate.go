@@ -110,10 +110,8 @@ type hooks struct {
 	// start sees a flight of the rows of layer k's units before it goes down; u says which units,
 	// nil all of them.
 	start func(k int, u *run)
-	// rows sees rows over the pre-activations of each layer on their way down.
-	rows func(layer int, a Array, rows int)
-	// inputs sees rows over the network's inputs.
-	inputs func(s Interval)
+	// watch is that of all flights that have none.
+	watch
 	// differences sees a flight of differences of units before it goes down.
 	differences func(d *difference)
 	// bound sees the lower bounds of a flight of the rows of layer k.
@@ -187,9 +185,7 @@ func (p *pass) activate(k int) {
 	h, n := p.hidden[k], p.query.Batch.Items*p.layers[k].out
 	p.observe("pre.lo", k, h.pre.Lo)
 	p.observe("pre.hi", k, h.pre.Hi)
-	p.do(func() error {
-		return p.dev.Do(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
-	})
+	p.launch(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
 }
 
 // relax prepares layer k for back-substitution.
@@ -204,15 +200,13 @@ func (p *pass) relax(k int) {
 	if l.pool {
 		r.Pre, r.Upper = h.pool.star, h.pool.above
 	}
-	p.do(func() error { return p.dev.Do(r) })
+	p.launch(r)
 }
 
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, bound := range p.boundsOf(k, p.forms(k)) {
-		p.do(func() error {
-			return p.dev.Do(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
-		})
+		p.launch(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
 		p.release(bound)
 	}
 }
@@ -261,12 +255,10 @@ func (p *pass) mergeRows(k int) mergedLayer {
 	l, items, rows := &p.layers[k], p.query.Batch.Items, p.query.Rows
 	r := rows.rows
 	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
-	p.do(func() error {
-		return p.dev.Do(MergeRows{
-			W: m.w, B: m.b, Weight: p.query.Boxes.w[k], Bias: p.query.Boxes.b[k], C: rows.c, D: rows.d,
-			Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
-			Batch: p.query.Batch, In: l.in, Out: l.out, Rows: r,
-		})
+	p.launch(MergeRows{
+		W: m.w, B: m.b, Weight: p.query.Boxes.w[k], Bias: p.query.Boxes.b[k], C: rows.c, D: rows.d,
+		Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
+		Batch: p.query.Batch, In: l.in, Out: l.out, Rows: r,
 	})
 	return m
 }
@@ -278,7 +270,7 @@ func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
 	h := hidden{pre: p.interval(n), mag: p.array(n)}
 	z, nonNeg, batch := p.input(k)
 	batch.PerBox = 1
-	p.do(func() error { return p.dev.Do(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r)) })
+	p.launch(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r))
 	return h.pre.Lo
 }
 

@@ -3,7 +3,8 @@ package bound
 import "slices"
 
 // flight are rows on their way down: coefficients over the outputs of some layers, and
-// constants.
+// constants. All rows go down by backSubstitute: those of units, of differences, of the property,
+// and those that have lower slopes of their own.
 type flight struct {
 	// over has the coefficients by layer, -1 for the network's input: [.. x outputs x rows].
 	// Hi is nil where the outputs are never negative, and Lo where coefficients are numbers.
@@ -16,7 +17,21 @@ type flight struct {
 	mirrored     bool
 	// kept are arrays that are not the flight's to release.
 	kept []Array
+	// own are what rows have of their own at each layer that has phases; nil: the lines of all.
+	own []splitLists
+	watch
 }
+
+// watch sees rows on their way down, where its functions are set: over the outputs of each layer that they
+// reach, -1 for the network's input, and over the pre-activations of each that they go through.
+type watch struct {
+	outputs        func(layer int, s Interval)
+	preActivations func(layer int, a Array, rows int)
+}
+
+// splitLists are the slopes, phases and multipliers of SplitRows for one layer, [Items x units x
+// rows]; without phases the last two are nil.
+type splitLists struct{ slope, phase, beta []float64 }
 
 // rows is the number of rows of an item.
 func (f *flight) rows() int {
@@ -34,23 +49,36 @@ func (p *pass) drop(f *flight, arrays ...Array) {
 	}
 }
 
+// left takes what the rows had of the outputs of layer l from the flight; c are its constants now. From
+// the first step on there are rows of each item.
+func (p *pass) left(f *flight, l int, c Array) {
+	s := f.over[l]
+	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
+	delete(f.over, l)
+	f.c, f.perBox, f.cols, f.mirrored = Interval{Lo: c}, 1, f.rows(), false
+}
+
 // backSubstitute takes rows of layer k, over what feeds it, down to the network's input, or to
 // closed values where the form says so, and returns their lower bounds [Items x rows].
 func (p *pass) backSubstitute(k int, f *flight) Array {
+	if p.hooks != nil && f.outputs == nil {
+		f.watch = p.hooks.watch
+	}
 	passed := make([]int, k)
-	for l := k - 1; l >= 0; l-- {
-		if _, reached := f.over[l]; !reached {
+	for l := k - 1; l >= -1; l-- {
+		s, reached := f.over[l]
+		if !reached {
 			continue
 		}
-		if p.cache.form.stops(&p.layers[l], passed[l]) {
+		if f.outputs != nil {
+			f.outputs(l, s)
+		}
+		if l < 0 || p.cache.form.stops(&p.layers[l], passed[l]) {
 			p.concretize(f, l)
 			continue
 		}
 		p.throughLayer(f, l)
 		p.layers[l].pass(passed, l)
-	}
-	if _, reached := f.over[-1]; reached {
-		p.concretize(f, -1)
 	}
 	return f.c.Lo
 }
@@ -93,10 +121,7 @@ func (m *Model) met(k int) []bool {
 
 // concretize bounds what the rows have of the outputs of layer l by their intervals.
 func (p *pass) concretize(f *flight, l int) {
-	items, r, s := p.query.Batch.Items, f.rows(), f.over[l]
-	if l < 0 && p.hooks != nil {
-		p.hooks.inputs(s)
-	}
+	items, r := p.query.Batch.Items, f.rows()
 	n, before, joins, inputs, x := p.width(), p.before, p.forks-1, p.query.Batch.Inputs, p.query.Inputs.x
 	switch {
 	case l >= 0:
@@ -105,31 +130,31 @@ func (p *pass) concretize(f *flight, l int) {
 		x = p.value(-1)
 	}
 	bound := p.array(items * r)
-	p.do(func() error {
-		return p.dev.Do(Concretize{
-			Bound: bound, S: s, C: f.c.Lo, X: x, NonNeg: p.nonNeg(l),
-			P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().concretizeRounding(n, before, joins),
-		})
+	p.launch(Concretize{
+		Bound: bound, S: f.over[l], C: f.c.Lo, X: x, NonNeg: p.nonNeg(l),
+		P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().concretizeRounding(n, before, joins),
 	})
-	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
-	delete(f.over, l)
-	f.c = Interval{Lo: bound}
+	p.left(f, l, bound)
 }
 
 // throughLayer takes what the rows have of the outputs of layer l through its activation and
 // its map, to its inputs.
 func (p *pass) throughLayer(f *flight, l int) {
-	lay, h := &p.layers[l], p.known(l)
-	a := p.relaxRows(f, l, RelaxRows{
-		NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, N: lay.out,
-		Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
-	})
+	lay, h, rounding := &p.layers[l], p.known(l), p.layers[l].rowsRounding(p.dev.Precision())
+	var a Array
+	if f.own != nil && lay.phases() {
+		a = p.splitRows(f, l, rounding)
+	} else {
+		a = p.relaxRows(f, l, RelaxRows{
+			NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, N: lay.out, Round: rounding,
+		})
+	}
 	if lay.pool {
 		p.throughPool(f, l, a)
 		return
 	}
-	if p.hooks != nil {
-		p.hooks.rows(l, a, f.rows())
+	if f.preActivations != nil {
+		f.preActivations(l, a, f.rows())
 	}
 	p.deviate(f, l, a)
 	p.spread(f, l, p.products(f, l, a))
@@ -138,13 +163,34 @@ func (p *pass) throughLayer(f *flight, l int) {
 
 // relaxRows runs a RelaxRows on what the flight has of layer l, and returns its A.
 func (p *pass) relaxRows(f *flight, l int, op RelaxRows) Array {
-	items, r, s := p.query.Batch.Items, f.rows(), f.over[l]
-	op.A, op.C, op.S, op.CIn = p.array(items*op.N*r), p.array(items*r), s, f.c
+	items, r := p.query.Batch.Items, f.rows()
+	op.A, op.C, op.S, op.CIn = p.array(items*op.N*r), p.array(items*r), f.over[l], f.c
 	op.PerBox, op.Cols, op.Mirrored, op.P = f.perBox, f.cols, f.mirrored, items
-	p.do(func() error { return p.dev.Do(op) })
-	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
-	delete(f.over, l)
-	f.c, f.perBox, f.cols, f.mirrored = Interval{Lo: op.C}, 1, r, false
+	p.launch(op)
+	p.left(f, l, op.C)
+	return op.A
+}
+
+// splitRows runs a SplitRows on what the flight has of layer l, with what the rows have of their own there,
+// and returns its A.
+func (p *pass) splitRows(f *flight, l int, rounding RowsRounding) Array {
+	lay, h, items, r := &p.layers[l], &p.hidden[l], p.query.Batch.Items, f.rows()
+	n, by := items*lay.out*r, f.own[l]
+	if by.phase == nil {
+		by.phase = make([]float64, n)
+	}
+	slope, phase := p.holding(by.slope), p.holding(by.phase)
+	beta := phase
+	if by.beta != nil {
+		beta = p.holding(by.beta)
+	}
+	op := SplitRows{
+		A: p.array(n), C: p.array(items * r), S: f.over[l].Lo, CIn: f.c.Lo, Slope: slope, Phase: phase, Beta: beta,
+		Z: h.z, Hi: h.hi, Mag: h.mag, P: items, N: lay.out, R: r, Charge: lay.charge(p.dev.Precision()), Round: rounding,
+	}
+	p.launch(op)
+	p.release(slope, phase, beta)
+	p.left(f, l, op.C)
 	return op.A
 }
 
@@ -176,7 +222,7 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 	if !lay.dense {
 		op.CIn = p.filled(0, n*r)
 	}
-	p.do(func() error { return p.dev.Do(op) })
+	p.launch(op)
 	if lay.dense {
 		p.release(f.c.Lo)
 		f.c.Lo = c
@@ -194,22 +240,25 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
 	items, r := p.query.Batch.Items, f.rows()
 	sums := p.array(items * l.channels * r)
-	p.do(func() error {
-		return p.dev.Do(GatherSum{
-			Out: sums, In: a, Start: l.atPlaces.start, Entry: l.atPlaces.entry,
-			P: items, N: l.positions, J: 1, E: l.atPlaces.entries, R: l.channels * r,
-		})
+	p.launch(GatherSum{
+		Out: sums, In: a, Start: l.atPlaces.start, Entry: l.atPlaces.entry,
+		P: items, N: l.positions, J: 1, E: l.atPlaces.entries, R: l.channels * r,
 	})
+	p.addConstants(f, sums, b, perBox, l.channels)
+	p.release(sums)
+}
+
+// addConstants adds to the constants of rows a over n numbers what these do if they are in b, which
+// perBox items have in common.
+func (p *pass) addConstants(f *flight, a Array, b Interval, perBox, n int) {
+	items, r := p.query.Batch.Items, f.rows()
 	// A matrix for no input in particular; S is not used.
-	boxes := (items + perBox - 1) / perBox
-	none, s, c := p.filled(0, boxes*l.channels), p.array(items*r), p.array(items*r)
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: s}, C: c, A: sums, CIn: f.c.Lo, W: Interval{none, none}, B: b,
-			PerBox: perBox, P: items, R: r, In: 1, Out: l.channels,
-		})
+	none, s, c := p.filled(0, boxesOf(items, perBox)*n), p.array(items*r), p.array(items*r)
+	p.launch(BackSubstitute{
+		S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: b,
+		PerBox: perBox, P: items, R: r, In: 1, Out: n,
 	})
-	p.release(sums, s, f.c.Lo)
+	p.release(s, f.c.Lo)
 	f.c.Lo = c
 }
 
@@ -265,11 +314,9 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 		if !more {
 			out = p.array(p.query.Batch.Items * by.lists.places * f.rows())
 		}
-		p.do(func() error {
-			return p.dev.Do(GatherSum{
-				Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
-				P: p.query.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
-			})
+		p.launch(GatherSum{
+			Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
+			P: p.query.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
 		})
 		return out
 	}

@@ -6,39 +6,46 @@ type scratch struct {
 	owner  Device
 	arrays map[Array]bool
 	err    error
-	// within says that do is at work.
-	within bool
 }
 
-// going reports whether nothing has failed. What do calls may not ask, nor make or read arrays: if
-// that failed, the operation would be launched on arrays that are none.
-func (s *scratch) going() bool {
-	if s.within {
-		panic("bound: an array is made or read while an operation is launched: do that before")
+// launch runs an operation, unless something has failed: an array of it may be none only then.
+func (s *scratch) launch(op Operation) {
+	if s.err == nil {
+		s.err = s.owner.Do(op)
 	}
-	return s.err == nil
 }
 
-// do calls what launches an operation, or writes, unless something has failed.
-func (s *scratch) do(f func() error) {
-	if s.going() {
-		s.within = true
-		s.err = f()
-		s.within = false
+// write copies numbers to an array.
+func (s *scratch) write(to Array, v []float64) {
+	if s.err == nil {
+		s.err = s.owner.Write(to, v)
 	}
+}
+
+// holding is an array of these numbers.
+func (s *scratch) holding(v []float64) Array {
+	a := s.array(len(v))
+	s.write(a, v)
+	return a
 }
 
 func (s *scratch) array(n int) Array {
-	if !s.going() {
+	if s.err != nil {
 		return nil
 	}
 	a, err := s.owner.NewArray(n)
-	if err != nil {
-		s.err = err
+	if s.err = err; err != nil {
 		return nil
 	}
 	s.own(a)
 	return a
+}
+
+// gathered is what a Gather takes by a list of t places from an array [items x n x r].
+func (s *scratch) gathered(a, index Array, items, n, t, r int) Array {
+	out := s.array(items * t * r)
+	s.launch(Gather{Out: out, In: a, Index: index, P: items, N: n, T: t, Total: t, R: r})
+	return out
 }
 
 // own takes over an array; nil is allowed.
@@ -74,7 +81,7 @@ func (s *scratch) free() {
 // read returns the numbers of an array, or none and the first error of the pass: whoever wants
 // numbers has to take the error too. What has no use for it may just return, as the pass ends with it.
 func (s *scratch) read(a Array) (v []float64, err error) {
-	if s.going() {
+	if s.err == nil {
 		v, s.err = ReadAll(s.owner, a)
 	}
 	return v, s.err
@@ -92,7 +99,7 @@ func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
 }
 
 func (p *pass) observe(what string, layer int, a Array) {
-	if p.query.Observe != nil {
-		p.do(func() error { return p.query.Observe(what, layer, a) })
+	if p.query.Observe != nil && p.err == nil {
+		p.err = p.query.Observe(what, layer, a)
 	}
 }

@@ -51,12 +51,8 @@ func (p *pass) look(s int, a Array) Array {
 	if image.ChannelsFirst {
 		n, r = n*r, 1
 	}
-	out := p.array(w.images * at.n * r)
-	p.do(func() error {
-		return p.dev.Do(Gather{Out: out, In: a, Index: at.at, P: w.images, N: n, T: at.n, Total: at.n, R: r})
-	})
-	w.copies[a] = out
-	return out
+	w.copies[a] = p.gathered(a, at.at, w.images, n, at.n, r)
+	return w.copies[a]
 }
 
 func (p *pass) lookAt(s int, i Interval) Interval { return Interval{p.look(s, i.Lo), p.look(s, i.Hi)} }
@@ -114,9 +110,7 @@ func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
 			for i := range v.sights {
 				s := &v.sights[i]
 				index, n := []Array{s.lower, s.upper}[half], s.n*s.rows
-				p.do(func() error {
-					return p.dev.Do(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
-				})
+				p.launch(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
 			}
 		}
 	}
@@ -142,9 +136,7 @@ func (p *pass) listed(n int, f func(i int) int) Array {
 	for i := range all {
 		all[i] = float64(f(i))
 	}
-	a := p.array(n)
-	p.do(func() error { return p.dev.Write(a, all) })
-	return a
+	return p.holding(all)
 }
 
 // leadsByWindows is leads of pool k by windows.
@@ -156,16 +148,11 @@ func (p *pass) leadsByWindows(k int, v *view) Array {
 		n := s.n * s.rows
 		part := p.through(v, s, func() []Array {
 			r := p.rowsOfStart()
-			d := difference{layer: l.feed[0], unit: p.membersOfStart(l), other: p.array(items * n), n: s.rows}
-			p.do(func() error {
-				return p.dev.Do(Gather{Out: d.other, In: stars, Index: s.units, P: items, N: l.out * l.window, T: n, Total: n, R: 1})
-			})
+			d := difference{layer: l.feed[0], unit: p.membersOfStart(l), other: p.gathered(stars, s.units, items, l.out*l.window, n, 1), n: s.rows}
 			return []Array{p.lead(d, r)}
 		})
 		local := p.span(0, n)
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.first, Total: l.out * l.window, R: 1})
-		})
+		p.launch(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.first, Total: l.out * l.window, R: 1})
 		p.release(part[0], local)
 	}
 	p.release(stars)
@@ -194,7 +181,5 @@ func (p *pass) starsInWindows(k int) Array {
 			stars = append(stars, slot*float64(channels)+float64(i%channels))
 		}
 	}
-	a := p.array(len(stars))
-	p.do(func() error { return p.dev.Write(a, stars) })
-	return a
+	return p.holding(stars)
 }

@@ -34,40 +34,29 @@ func (p *pass) sharedProducts(f *flight, l int, a Array) Interval {
 	weight, bias, perBox := p.matrix(l)
 	g := p.factors(l, a, r)
 	w, c, most := p.array(items*lay.taps*lay.channels*r), p.array(items*r), p.mostSquares(l)
-	p.do(func() error {
-		return p.dev.Do(ShareBox{
-			W: w, C: c, CIn: f.c.Lo, G: g, A: a, Weight: weight, Bias: bias, MaxSq: most,
-			P: items, PerBox: perBox, R: r, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
-			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
-		})
+	p.launch(ShareBox{
+		W: w, C: c, CIn: f.c.Lo, G: g, A: a, Weight: weight, Bias: bias, MaxSq: most,
+		P: items, PerBox: perBox, R: r, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+		Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 	})
 	p.release(g.Lo, g.Hi, f.c.Lo)
 	f.c.Lo = c
 	s := p.array(items * lay.positions * lay.taps * r)
-	p.do(func() error {
-		return p.dev.Do(ShareRows{S: s, A: a, W: w, P: items, R: r, Positions: lay.positions, K: lay.taps, Channels: lay.channels})
-	})
+	p.launch(ShareRows{S: s, A: a, W: w, P: items, R: r, Positions: lay.positions, K: lay.taps, Channels: lay.channels})
 	p.release(w)
 	return Interval{s, s}
 }
 
 // mostSquares are bounds of the squares of the inputs of layer l.
 func (p *pass) mostSquares(l int) Array {
-	if a, known := p.cache.mostSquares[l]; known {
-		return a
-	}
-	n := p.query.Batch.Items * p.layers[l].in
-	z, _, _ := p.input(l)
-	radius, square, most, zeros := p.array(n), p.array(n), p.array(n), p.filled(0, n)
-	p.do(func() error {
-		return p.dev.Do(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
+	return once(&p.cache.mostSquares, l, func() Array {
+		n := p.query.Batch.Items * p.layers[l].in
+		z, _, _ := p.input(l)
+		radius, square, most, zeros := p.array(n), p.array(n), p.array(n), p.filled(0, n)
+		p.launch(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
+		p.release(radius, square)
+		return most
 	})
-	p.release(radius, square)
-	if p.cache.mostSquares == nil {
-		p.cache.mostSquares = map[int]Array{}
-	}
-	p.cache.mostSquares[l] = most
-	return most
 }
 
 // sharedDifferences are differenceRows that remember that both units have the same weights: rows
@@ -81,12 +70,10 @@ func (p *pass) sharedDifferences(d *difference) *flight {
 	c := p.centreOf(d.layer)
 	z, _, _ := p.input(d.layer)
 	charge := p.array(items * d.n)
-	p.do(func() error {
-		return p.dev.Do(PairNoise{
-			Sum: charge, V: c.half, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other,
-			P: items, PerBox: perBox, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-			Round: p.dev.Precision().PairRounding(l.taps),
-		})
+	p.launch(PairNoise{
+		Sum: charge, V: c.half, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other,
+		P: items, PerBox: perBox, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
+		Round: p.dev.Precision().PairRounding(l.taps),
 	})
 	f := p.placedDifferences(d, func(k int) (w, b Interval, perBox int) {
 		_, b, perBox = p.matrix(k)
@@ -104,29 +91,21 @@ type centred struct{ minus, half Array }
 // centreOf reads the matrix of layer k, as it is small, and splits it. After an error there are no
 // arrays.
 func (p *pass) centreOf(k int) centred {
-	if c, known := p.cache.centres[k]; known {
-		return c
-	}
-	w, _, _ := p.matrix(k)
-	lo, hi, err := p.readPair(w.Lo, w.Hi)
-	if err != nil {
-		return centred{}
-	}
-	minus, half := make([]float64, len(lo)), make([]float64, len(lo))
-	precision := p.dev.Precision()
-	for i := range lo {
-		c := precision.Nearest(lo[i]/2 + hi[i]/2)
-		minus[i] = -c
-		if lo[i] != hi[i] || c != lo[i] {
-			half[i] = precision.RoundHi(math.Nextafter(max(hi[i]-c, c-lo[i]), math.Inf(1)))
+	return once(&p.cache.centres, k, func() centred {
+		w, _, _ := p.matrix(k)
+		lo, hi, err := p.readPair(w.Lo, w.Hi)
+		if err != nil {
+			return centred{}
 		}
-	}
-	c := centred{p.array(len(lo)), p.array(len(lo))}
-	p.do(func() error { return p.dev.Write(c.minus, minus) })
-	p.do(func() error { return p.dev.Write(c.half, half) })
-	if p.cache.centres == nil {
-		p.cache.centres = map[int]centred{}
-	}
-	p.cache.centres[k] = c
-	return c
+		minus, half := make([]float64, len(lo)), make([]float64, len(lo))
+		precision := p.dev.Precision()
+		for i := range lo {
+			c := precision.Nearest(lo[i]/2 + hi[i]/2)
+			minus[i] = -c
+			if lo[i] != hi[i] || c != lo[i] {
+				half[i] = precision.RoundHi(math.Nextafter(max(hi[i]-c, c-lo[i]), math.Inf(1)))
+			}
+		}
+		return centred{p.holding(minus), p.holding(half)}
+	})
 }

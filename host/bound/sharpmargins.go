@@ -65,12 +65,11 @@ func (p *clbpPass) keepRows(d *rowsDown) {
 }
 
 // keepInputs keeps the coefficients of the inputs.
-func (p *clbpPass) keepInputs(s Interval) {
-	if p.ball != nil {
+func (p *clbpPass) keepInputs(l int, s Interval) {
+	if l < 0 && p.ball != nil {
 		p.keepBallInputs(s)
-		return
 	}
-	if p.down == nil {
+	if l >= 0 || p.down == nil {
 		return
 	}
 	lo, err := p.read(s.Lo)
@@ -122,11 +121,8 @@ func (p *clbpPass) sharpenUnits(k int) {
 			return
 		}
 	}
-	next := noiseArrays{mean: p.array(len(mean)), variance: p.array(len(mean)), cols: d.rows}
-	p.do(func() error { return p.dev.Write(next.mean, mean) })
-	p.do(func() error { return p.dev.Write(next.variance, variance) })
 	p.dropTotal()
-	p.total = next
+	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.rows}
 }
 
 // totalUp adds up what the layers have for row r.

@@ -69,7 +69,7 @@ func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) error {
 // otherTightens bounds the units of hidden layer k by lines with the slopes of each rule, too. Which
 // bound of a unit is the best depends on no weight.
 func (p *clbpPass) otherTightens(k int) {
-	if p.chain && p.going() {
+	if p.chain && p.err == nil {
 		_ = p.eachRule(k, func() error { // an error is the pass's
 			p.tighten(k)
 			return p.err
@@ -93,8 +93,7 @@ func (p *clbpPass) eachRule(k int, f func() error) (err error) {
 		for l := range k {
 			h := &p.hidden[l]
 			if lines[l] = h.lo; usual[l] != nil {
-				h.lo.A = p.array(len(usual[l]))
-				p.do(func() error { return p.dev.Write(h.lo.A, rule.slopes(usual[l], upper[l])) })
+				h.lo.A = p.holding(rule.slopes(usual[l], upper[l]))
 			}
 		}
 		if err := f(); err != nil {

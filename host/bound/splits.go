@@ -181,8 +181,8 @@ func (s *Splits) TightenTo(layer int, rows []int, bounds []float64) error {
 func (s *Splits) replace(k int) error {
 	p := s.pass
 	h := &p.hidden[k]
-	p.do(func() error { return p.dev.Write(h.pre.Lo, s.lo[k]) })
-	p.do(func() error { return p.dev.Write(h.pre.Hi, s.hi[k]) })
+	p.write(h.pre.Lo, s.lo[k])
+	p.write(h.pre.Hi, s.hi[k])
 	p.release(h.lo.A, h.lo.B, h.hi.A, h.hi.B, h.err)
 	p.activate(k)
 	p.relax(k)

@@ -14,21 +14,16 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 	if err := s.turn(l); err != nil {
 		return nil, err
 	}
-	a := s.write(z)
+	a := p.holding(z)
 	if !lay.dense {
-		under, n := p.array(lay.positions*lay.taps*r), lay.positions*lay.taps
-		p.do(func() error {
-			return p.dev.Do(Gather{Out: under, In: a, Index: lay.tap, P: 1, N: lay.in, T: n, Total: n, R: r})
-		})
+		under := p.gathered(a, lay.tap, 1, lay.in, lay.positions*lay.taps, r)
 		p.release(a)
 		a = under
 	}
-	cIn, c, out := s.write(make([]float64, lay.positions*r)), p.array(lay.positions*r), p.array(lay.out*r)
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
-			PerBox: lay.positions, P: lay.positions, R: r, In: lay.channels, Out: lay.taps,
-		})
+	cIn, c, out := p.holding(make([]float64, lay.positions*r)), p.array(lay.positions*r), p.array(lay.out*r)
+	p.launch(BackSubstitute{
+		S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
+		PerBox: lay.positions, P: lay.positions, R: r, In: lay.channels, Out: lay.taps,
 	})
 	pre, err := p.read(out)
 	if err != nil {
@@ -70,7 +65,7 @@ func (s *Splits) turn(l int) error {
 	for j := range w {
 		turned[j%lay.channels*lay.taps+j/lay.channels] = w[j]
 	}
-	s.turned[l], s.none[l] = s.write(turned), s.write(make([]float64, lay.taps))
+	s.turned[l], s.none[l] = p.holding(turned), p.holding(make([]float64, lay.taps))
 	return nil
 }
 

@@ -118,15 +118,15 @@ func (s *Splits) start(q *SplitQuery) (*flight, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := Interval{Lo: s.write(coefficients.lo)}
+	w := Interval{Lo: s.pass.holding(coefficients.lo)}
 	switch _, nonNeg, _ := p.input(q.Layer); {
 	case nonNeg: // the lower ends are the least
 	case slices.Equal(coefficients.lo, coefficients.hi):
 		w.Hi = w.Lo
 	default:
-		w.Hi = s.write(coefficients.hi)
+		w.Hi = s.pass.holding(coefficients.hi)
 	}
-	f := &flight{over: map[int]Interval{}, c: Interval{Lo: s.write(constants)}, perBox: 1, cols: r}
+	f := &flight{over: map[int]Interval{}, c: Interval{Lo: s.pass.holding(constants)}, perBox: 1, cols: r}
 	p.part(f, q.Layer, w)
 	return f, p.err
 }
@@ -138,78 +138,44 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 		q.Theta != nil && (len(q.Theta) != len(q.Rows) || q.Layer < len(p.layers)-1) {
 		panic(fmt.Sprintf("bound: Splits.Bound: layer %d with %d layers bounded, %d lists of slopes, %d mixtures", q.Layer, len(s.lo), len(q.Slope), len(q.Theta)))
 	}
-	answer := SplitAnswer{}
-	if q.WantRows {
-		answer.S = make([][]float64, q.Layer+1)
-	}
 	f, err := s.start(q)
 	if err != nil {
 		return SplitAnswer{}, err
 	}
-	p.cache.form = form{}
-	want := func(l int) (err error) {
-		if s, reached := f.over[l]; q.WantRows && reached {
-			answer.S[l+1], err = p.read(s.Lo)
-		}
-		return err
-	}
-	for l := q.Layer - 1; l >= 0; l-- {
-		_, reached := f.over[l]
-		switch {
-		case !p.layers[l].phases():
-			if reached {
-				p.throughLayer(f, l)
-			}
-			continue
-		case !reached:
-			if q.WantRows {
+	f.own = q.lists(q.Layer)
+	answer := SplitAnswer{}
+	if q.WantRows {
+		answer.S = make([][]float64, q.Layer+1)
+		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows)) // 0 of what rows do not reach
+		for l := range q.Layer {
+			if p.layers[l].phases() {
 				answer.S[l+1] = make([]float64, p.layers[l].out*len(q.Rows))
 			}
-			continue
 		}
-		if err := want(l); err != nil {
-			return SplitAnswer{}, err
+		f.outputs = func(l int, of Interval) {
+			if l < 0 || p.layers[l].phases() {
+				answer.S[l+1], _ = p.read(of.Lo)
+			}
 		}
-		s.throughPhases(q, f, l)
 	}
-	if err := want(-1); err != nil {
+	p.cache.form = form{}
+	bound := p.backSubstitute(q.Layer, f)
+	if answer.Bound, err = p.read(bound); err != nil {
 		return SplitAnswer{}, err
 	}
-	if _, reached := f.over[-1]; reached {
-		p.concretize(f, -1)
-	} else if q.WantRows {
-		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows))
-	}
-	if answer.Bound, err = p.read(f.c.Lo); err == nil {
-		s.unitsLowered(q.Layer, q.Rows, answer.Bound)
-	}
-	p.release(f.c.Lo)
-	return answer, err
+	s.unitsLowered(q.Layer, q.Rows, answer.Bound)
+	p.release(bound)
+	return answer, nil
 }
 
-// write makes an array of these numbers.
-func (s *Splits) write(v []float64) Array {
-	a := s.pass.array(len(v))
-	s.pass.do(func() error { return s.pass.dev.Write(a, v) })
-	return a
-}
-
-// lists returns the lists for layer l.
-func (q *SplitQuery) lists(l int) splitLists {
-	if q.Phase == nil {
-		return splitLists{slope: q.Slope[l]}
+// lists are what rows have of their own at the layers below layer k.
+func (q *SplitQuery) lists(k int) (lists []splitLists) {
+	for l := range k {
+		if q.Phase == nil {
+			lists = append(lists, splitLists{slope: q.Slope[l]})
+		} else {
+			lists = append(lists, splitLists{q.Slope[l], q.Phase[l], q.Beta[l]})
+		}
 	}
-	return splitLists{q.Slope[l], q.Phase[l], q.Beta[l]}
-}
-
-// throughPhases takes what rows have of the outputs of layer l through its neurons and its map.
-func (s *Splits) throughPhases(q *SplitQuery, f *flight, l int) {
-	p, over := s.pass, f.over[l]
-	a, c := p.splitRows(l, len(q.Rows), q.lists(l), over.Lo, f.c.Lo)
-	p.drop(f, over.Lo, over.Hi, f.c.Lo)
-	delete(f.over, l)
-	f.c = Interval{Lo: c}
-	p.deviate(f, l, a)
-	p.spread(f, l, p.products(f, l, a))
-	p.release(a)
+	return lists
 }

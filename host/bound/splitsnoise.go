@@ -33,7 +33,7 @@ func (s *Splits) Allow(by []float64) error {
 	if p.off == nil {
 		p.off = map[int]Interval{}
 	}
-	p.off[k], s.off[k] = Interval{s.write(lower), s.write(upper)}, upper
+	p.off[k], s.off[k] = Interval{p.holding(lower), p.holding(upper)}, upper
 	return p.err
 }
 
@@ -64,9 +64,7 @@ func (p *pass) widen(k int) {
 	}
 	h, n := &p.hidden[k], p.layers[k].out
 	none := p.filled(0, n)
-	p.do(func() error {
-		return p.dev.Do(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
-	})
+	p.launch(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
 }
 
 // deviate takes off the constants of rows a over the pre-activations of layer l what its units may be
@@ -79,15 +77,5 @@ func (p *pass) deviate(f *flight, l int, a Array) {
 	if p.seen != nil {
 		by = p.lookAt(l, by)
 	}
-	items, r, n := p.query.Batch.Items, f.rows(), p.layers[l].out
-	// A matrix for no input in particular; S is not used.
-	none, s, c := p.filled(0, items*n), p.array(items*r), p.array(items*r)
-	p.do(func() error {
-		return p.dev.Do(BackSubstitute{
-			S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: by,
-			PerBox: 1, P: items, R: r, In: 1, Out: n,
-		})
-	})
-	p.release(s, f.c.Lo)
-	f.c.Lo = c
+	p.addConstants(f, a, by, 1, p.layers[l].out)
 }

@@ -33,9 +33,7 @@ func (p *pass) boundUnits(k int, f form) Array {
 	for half := range 2 {
 		for i, u := range l.units {
 			index := []Array{u.local, u.upper}[half]
-			p.do(func() error {
-				return p.dev.Do(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
-			})
+			p.launch(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
 		}
 	}
 	p.release(parts...)
@@ -78,11 +76,9 @@ func (p *pass) unitRows(k int, u *run) *flight {
 	if s.Hi == nil { // coefficients are numbers
 		s.Hi = s.Lo
 	}
-	p.do(func() error {
-		return p.dev.Do(PlaceRows{
-			S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
-			R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-		})
+	p.launch(PlaceRows{
+		S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
+		R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 	})
 	// An interval of a coefficient becomes a number, the chord, before rows part for the sources.
 	z, nonNeg, _ := p.input(k)
@@ -106,13 +102,7 @@ func (p *pass) part(f *flight, k int, s Interval) {
 	}
 	for i, source := range l.feed {
 		n := l.parts[i].n
-		copies := func(a Array) Array {
-			out := p.array(items * n * r)
-			p.do(func() error {
-				return p.dev.Do(Gather{Out: out, In: a, Index: l.parts[i].at, P: items, N: l.in, T: n, Total: n, R: r})
-			})
-			return out
-		}
+		copies := func(a Array) Array { return p.gathered(a, l.parts[i].at, items, l.in, n, r) }
 		lo := copies(s.Lo)
 		switch {
 		case p.nonNeg(source): // Hi is never read, and addRows would leave it behind
