@@ -265,11 +265,11 @@ func (p *clbpPass) descendProperty(k int, m mergedLayer, own noiseArrays, f form
 	if own.mean != nil {
 		p.byLevel[p.layers[k].depth] = own
 	}
-	if p.cache.form = f; p.common == nil {
-		return p.backSubstitute(k, p.merged(k, m))
+	if p.common == nil {
+		return p.backSubstitute(k, p.merged(k, m, f))
 	}
 	p.joint = cloned(p.top)
-	lo := p.backSubstitute(k, p.merged(k, m))
+	lo := p.backSubstitute(k, p.merged(k, m, f))
 	p.byLevel[sharedLevel] = p.commonNoise(p.query.Rows.rows)
 	return lo
 }

@@ -97,7 +97,7 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *rowsDown, err error
 		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.rows))}, perBox: 1, cols: r, own: q.lists(k),
 		watch: watch{p.keepInputs, func(l int, a Array, _ int) { d.a[l], _ = p.read(a) }},
 	}
-	p.cache.form, p.down = form{}, d
+	p.down = d
 	bound := p.backSubstitute(k, f)
 	p.down = nil
 	if n.Lo, err = p.read(bound); err != nil {

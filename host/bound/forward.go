@@ -6,8 +6,6 @@ import "slices"
 
 // passCache holds what a pass makes once.
 type passCache struct {
-	// form is that of the flight on its way.
-	form form
 	// x are the input boxes, one for each item.
 	x Interval
 	// matrices are the weight boxes of layers as matrices, negated the same times -1.

@@ -78,7 +78,7 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 	if p.forks > 1 {
 		out.Loose = m.dev.Precision().gamma(p.forks)
 	}
-	f := p.merged(last, p.mergeRows(last))
+	f := p.merged(last, p.mergeRows(last), form{})
 	f.outputs = func(l int, s Interval) {
 		if l >= 0 {
 			return
@@ -88,7 +88,6 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 			out.AHi, _ = p.read(s.Hi)
 		}
 	}
-	p.cache.form = form{} // what hidden layers have left there may stop on the way
 	bound := p.backSubstitute(last, f)
 	if out.ALo == nil { // nothing depends on the input
 		out.ALo = make([]float64, items*out.In*out.Rows)

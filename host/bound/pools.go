@@ -107,8 +107,7 @@ func (p *pass) differencesOf(k int, r *run) difference {
 func (p *pass) lead(d difference, r *run) Array {
 	var best Array
 	for _, f := range p.leadForms(d.layer) {
-		p.cache.form = f
-		rows := p.differenceRows(&d)
+		rows := p.differenceRows(&d, f)
 		if p.hooks != nil {
 			p.hooks.differences(&d)
 		}
@@ -153,11 +152,14 @@ type difference struct {
 }
 
 // differenceRows are such rows over what feeds the layer.
-func (p *pass) differenceRows(d *difference) *flight {
-	if p.cache.form.shared {
-		return p.sharedDifferences(d)
+func (p *pass) differenceRows(d *difference, by form) (f *flight) {
+	if p.shares(by, d.layer) {
+		f = p.sharedDifferences(d)
+	} else {
+		f = p.placedDifferences(d, p.negatedMatrix)
 	}
-	return p.placedDifferences(d, p.negatedMatrix)
+	f.form = by
+	return f
 }
 
 // placedDifferences are such rows by a matrix of layers, negated.

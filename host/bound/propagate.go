@@ -290,8 +290,7 @@ func (p *pass) lastLayer() error {
 		return nil
 	}
 	for _, f := range p.forms(k) {
-		p.cache.form = f
-		bound := p.backSubstitute(k, p.merged(k, m))
+		bound := p.backSubstitute(k, p.merged(k, m, f))
 		better := &p.margins.IBP
 		if p.query.Propagation == LBP {
 			better = &p.margins.LBP

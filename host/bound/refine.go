@@ -36,12 +36,11 @@ func (p *pass) refine(k int) error {
 	defer p.ReleaseRows(rows)
 	of := p.query.Rows
 	p.query.Rows = rows
-	f := p.merged(k, p.mergeRows(k))
+	f := p.merged(k, p.mergeRows(k), form{})
 	p.query.Rows = of
 	for _, slope := range more.Slope {
 		f.own = append(f.own, splitLists{slope: slope})
 	}
-	p.cache.form = form{}
 	bound := p.backSubstitute(k, f)
 	p.observe("margin.refined", k, bound)
 	p.margins.Refined, err = p.read(bound)

@@ -18,7 +18,8 @@ type flight struct {
 	// kept are arrays that are not the flight's to release.
 	kept []Array
 	// own are what rows have of their own at each layer that has phases; nil: the lines of all.
-	own []splitLists
+	own  []splitLists
+	form form
 	watch
 }
 
@@ -73,7 +74,7 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 		if f.outputs != nil {
 			f.outputs(l, s)
 		}
-		if l < 0 || p.cache.form.stops(&p.layers[l], passed[l]) {
+		if l < 0 || f.form.stops(&p.layers[l], passed[l]) {
 			p.concretize(f, l)
 			continue
 		}
@@ -197,7 +198,7 @@ func (p *pass) splitRows(f *flight, l int, rounding RowsRounding) Array {
 // products takes rows a over the pre-activations of layer l through its matrix: to what lies
 // under each tap at each position.
 func (p *pass) products(f *flight, l int, a Array) Interval {
-	if p.sharesRows(l) {
+	if p.shares(f.form, l) {
 		return p.sharedProducts(f, l, a)
 	}
 	lay, items, r := &p.layers[l], p.query.Batch.Items, f.rows()

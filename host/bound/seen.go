@@ -96,8 +96,7 @@ func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
 		parts[i] = p.through(v, &v.sights[i], func() (bounds []Array) {
 			u := p.rowsOfStart()
 			for _, f := range forms {
-				p.cache.form = f
-				bounds = append(bounds, p.descend(k, p.unitRows(k, u), u))
+				bounds = append(bounds, p.descend(k, p.unitRows(k, u), u, f))
 			}
 			return bounds
 		})

@@ -23,9 +23,9 @@ func (p *pass) alsoShared(k int, forms []form) []form {
 	return forms
 }
 
-// sharesRows reports whether rows pass layer l by (29).
-func (p *pass) sharesRows(l int) bool {
-	return p.cache.form.shared && p.layers[l].shared() && p.query.Boxes.wide[l]
+// shares reports whether rows of a form pass layer l by (29).
+func (p *pass) shares(f form, l int) bool {
+	return f.shared && p.layers[l].shared() && p.query.Boxes.wide[l]
 }
 
 // sharedProducts is products by (29): each row gets a matrix of its own, inside the weight box.
@@ -63,9 +63,6 @@ func (p *pass) mostSquares(l int) Array {
 // of the centre of the box, and a charge for what its half-widths do to the difference.
 func (p *pass) sharedDifferences(d *difference) *flight {
 	l, items := &p.layers[d.layer], p.query.Batch.Items
-	if !l.shared() || !p.query.Boxes.wide[d.layer] {
-		return p.placedDifferences(d, p.negatedMatrix)
-	}
 	_, _, perBox := p.matrix(d.layer)
 	c := p.centreOf(d.layer)
 	z, _, _ := p.input(d.layer)

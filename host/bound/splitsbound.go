@@ -158,7 +158,6 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 			}
 		}
 	}
-	p.cache.form = form{}
 	bound := p.backSubstitute(q.Layer, f)
 	if answer.Bound, err = p.read(bound); err != nil {
 		return SplitAnswer{}, err

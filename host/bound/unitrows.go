@@ -17,17 +17,16 @@ func (p *pass) boundsOf(k int, forms []form) []Array {
 // boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
 // [Items x 2 units].
 func (p *pass) boundUnits(k int, f form) Array {
-	p.cache.form = f
 	if p.chain {
-		return p.descend(k, p.denseRows(k), nil)
+		return p.descend(k, p.denseRows(k), nil, f)
 	}
 	l, items := &p.layers[k], p.query.Batch.Items
 	if len(l.units) == 1 {
-		return p.descend(k, p.unitRows(k, &l.units[0]), &l.units[0])
+		return p.descend(k, p.unitRows(k, &l.units[0]), &l.units[0], f)
 	}
 	parts := make([]Array, len(l.units))
 	for i := range l.units {
-		parts[i] = p.descend(k, p.unitRows(k, &l.units[i]), &l.units[i])
+		parts[i] = p.descend(k, p.unitRows(k, &l.units[i]), &l.units[i], f)
 	}
 	bound := p.array(items * 2 * l.out)
 	for half := range 2 {
@@ -40,8 +39,9 @@ func (p *pass) boundUnits(k int, f form) Array {
 	return bound
 }
 
-// descend takes a flight of rows of layer k down and bounds them.
-func (p *pass) descend(k int, f *flight, u *run) Array {
+// descend takes a flight of rows of layer k down in a form and bounds them.
+func (p *pass) descend(k int, f *flight, u *run, by form) Array {
+	f.form = by
 	if p.hooks != nil {
 		p.hooks.start(k, u)
 	}
@@ -117,9 +117,9 @@ func (p *pass) part(f *flight, k int, s Interval) {
 }
 
 // merged are the rows of the property over what feeds the last layer, k.
-func (p *pass) merged(k int, m mergedLayer) *flight {
+func (p *pass) merged(k int, m mergedLayer, by form) *flight {
 	f := &flight{
-		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.query.Rows.rows,
+		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.query.Rows.rows, form: by,
 		kept: []Array{m.w.Lo, m.w.Hi, m.b.Lo, m.b.Hi},
 	}
 	p.part(f, k, m.w)
