@@ -133,7 +133,15 @@ func (d *diagnosis) draw() {
 		if over() {
 			return
 		}
-		w := networkOf(post, i)
+		w, err := networkOf(post, i, func() error {
+			if over() {
+				return context.DeadlineExceeded
+			}
+			return nil
+		})
+		if err != nil {
+			return
+		}
 		point, inT := false, false
 		for b := range d.task.T {
 			if over() {
@@ -159,14 +167,13 @@ func (d *diagnosis) draw() {
 	}
 }
 
-// networkOf is network i of a finite set, or a drawn one.
-func networkOf(post *posterior.Posterior, i int) [][]float64 {
+// networkOf is network i of a finite set, or a drawn one; its error is that of ended.
+func networkOf(post *posterior.Posterior, i int, ended func() error) ([][]float64, error) {
 	if s := post.Networks(); s != nil {
-		return s.Weights(i)
+		return s.Weights(i), nil
 	}
 	w := post.NewWeights()
-	post.Draw(0, i, w)
-	return w
+	return w, post.DrawUntil(0, i, w, ended)
 }
 
 // bound is p_lower of tasks, each with the method of the run, or concentration LBP where that takes

@@ -72,6 +72,10 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 // mostOnTop is how many inputs a last layer may have of which the covariance of a row is made.
 const mostOnTop = 2048
 
+// mostPairs is how many numbers, 1 GiB, concentration LBP may keep of the pairs of taps of one channel of
+// a convolution with a covariance: taps x places x filters.
+const mostPairs = 1 << 27
+
 // OnTop is nil for a posterior whose last layer alone is random, a dense one with normal weights
 // (KindGaussian or KindCorrelated). For others it is one line that says why not.
 func (p *Posterior) OnTop() error {
@@ -125,8 +129,21 @@ func (p *Posterior) RequireRows() error {
 		if n, _ := p.Layers[k].covariedShape(); n > mostOnTop {
 			return fmt.Errorf("this posterior is %s; bounds with a covariance are for layers of at most %d inputs, or taps of a window, and layer %d has %d: use --method statistical", p.Describe(), mostOnTop, k, n)
 		}
+		if n := pairs(p.Layers[k].Map); n > mostPairs {
+			return fmt.Errorf("this posterior is %s; bounds with a covariance keep at most %d numbers of pairs of taps, and layer %d needs %d: use --method statistical", p.Describe(), mostPairs, k, n)
+		}
 	}
 	return nil
+}
+
+// pairs is how many numbers of pairs of taps concentration LBP keeps of a layer, 0 where it is dense.
+func pairs(m network.Map) int {
+	c, ok := m.(network.Conv)
+	if !ok {
+		return 0
+	}
+	places := c.Window.Size[0] * c.Window.Size[1]
+	return places * c.In.Channels * places * c.Filters
 }
 
 // validateCovariances checks lengths and numbers against the shapes of p.
@@ -205,16 +222,22 @@ func (c *Covariance) movesBias(in, out int) bool {
 	return false
 }
 
-// drawCovariances draws each layer's numbers in order: of a full covariance z, of kron E by rows.
-func (p *Posterior) drawCovariances(r *rand.Rand, dst [][]float64) {
+// drawCovariances draws each layer's numbers in order: of a full covariance z, of kron E by rows. The error
+// is that of ended.
+func (p *Posterior) drawCovariances(r *rand.Rand, dst [][]float64, ended func() error) error {
 	for k, l := range p.Layers {
 		copy(dst[2*k], l.Weight.Mean)
 		copy(dst[2*k+1], l.Bias.Mean)
 		if c := p.covariances[k]; c != nil {
 			in, out := l.covariedShape()
-			eachEntry(in, out, c.drawn(r, in, out), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
+			list, err := c.drawn(r, in, out, ended)
+			if err != nil {
+				return err
+			}
+			eachEntry(in, out, list, func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
 		}
 	}
+	return nil
 }
 
 // eachEntry tells which parameter of a layer each entry of a list over [W b] is of.
@@ -231,14 +254,15 @@ func eachEntry(in, out int, list []float64, to func(w *float64, v float64), weig
 	}
 }
 
-// drawn are deviations of [W b]. The conversions keep the compiler from fusing operations.
-func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
+// drawn are deviations of [W b]. The conversions keep the compiler from fusing operations. The error is that
+// of ended, which is asked once for each row of QG, since the work grows with the cube of the sides.
+func (c *Covariance) drawn(r *rand.Rand, in, out int, ended func() error) ([]float64, error) {
 	if c.Full() {
 		z := make([]float64, c.Rank)
 		for k := range z {
 			z[k] = r.NormFloat64()
 		}
-		return c.times(z)
+		return c.times(z), nil
 	}
 	d := make([]float64, out*(in+1))
 	n := in + 1
@@ -247,6 +271,9 @@ func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
 		noise[e] = float64(c.Sd[e] * r.NormFloat64())
 	}
 	for o := range out { // QG noise
+		if err := ended(); err != nil {
+			return nil, err
+		}
 		for i := range out {
 			q, to := c.QG[o*out+i], turned[o*n:(o+1)*n]
 			for j, v := range noise[i*n : (i+1)*n] {
@@ -256,6 +283,9 @@ func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
 	}
 	o := 0
 	for ; o+4 <= out; o += 4 { // times QA', four at a time: each sum waits for itself
+		if err := ended(); err != nil {
+			return nil, err
+		}
 		t0, t1, t2, t3 := turned[o*n:(o+1)*n], turned[(o+1)*n:(o+2)*n], turned[(o+2)*n:(o+3)*n], turned[(o+3)*n:(o+4)*n]
 		for j := range n {
 			var a0, a1, a2, a3 float64
@@ -275,10 +305,10 @@ func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
 			}
 		}
 	}
-	return d
+	return d, nil
 }
 
-// forever is no end of work: see MarginalsUp.
+// forever is no end of work: see MarginalsUp and DrawUntil.
 func forever() error { return nil }
 
 // sdApprox are the standard deviations of single entries. The error is that of ended.

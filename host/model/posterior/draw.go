@@ -43,6 +43,12 @@ func (p *Posterior) NewWeights() [][]float64 {
 // NormFloat64, and by the width of [SdLo, SdHi]. A draw is infinite where the sum
 // overflows.
 func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
+	_ = p.DrawUntil(seed, i, dst, forever)
+}
+
+// DrawUntil is Draw that asks ended from time to time, where one draw takes long: of Kronecker covariances.
+// The error is that of ended; then nothing can be said of dst.
+func (p *Posterior) DrawUntil(seed uint64, i int, dst [][]float64, ended func() error) error {
 	if i < 0 || len(dst) != 2*len(p.Layers) {
 		panic(fmt.Sprintf("posterior: Draw: vector %d into %d lists, %d are needed", i, len(dst), 2*len(p.Layers)))
 	}
@@ -66,12 +72,13 @@ func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
 	case KindDropout:
 		p.drawDropout(r, dst)
 	case KindCorrelated:
-		p.drawCovariances(r, dst)
+		return p.drawCovariances(r, dst, ended)
 	case KindJoint:
 		p.drawJoint(r, dst)
 	default:
 		panic(fmt.Sprintf("posterior: Draw: %v", p.Kind))
 	}
+	return nil
 }
 
 // drawStream is the random stream of vector i of sequence seed. ChaCha8 is a

@@ -15,9 +15,9 @@ type census struct {
 	// phases is how many sub-problems of phases of ReLUs may be looked at to decide one network that
 	// cells leave open, 0 for none: psafe check does not prove those again.
 	phases int
-	// n is the number of networks, net gives each.
+	// n is the number of networks, net gives each; its error is that of the context.
 	n   int
-	net func(i int) drawn
+	net func(ctx context.Context, i int) (drawn, error)
 }
 
 // netBytes is how much host memory drawn networks may take at a time.
@@ -41,13 +41,17 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 	for from := 0; from < c.n; from += most {
 		var nets []drawn
 		for i := from; i < min(from+most, c.n); i++ {
-			if err := ctx.Err(); err != nil {
+			net, err := drawn(nil), ctx.Err()
+			if err == nil {
+				net, err = c.net(ctx, i)
+			}
+			if err != nil {
 				if c.e.Cut(err) { // the rest is undecided
 					return nil
 				}
 				return err
 			}
-			nets = append(nets, c.net(i))
+			nets = append(nets, net)
 		}
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
 		if err == nil {

@@ -23,7 +23,8 @@ func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, confid
 		results[t] = claim.NewResult(&tasks[t], "finite")
 		results[t].Samples = s.N()
 	}
-	all := census{e: e, cells: finitePieces(cells, e.Normal.Inputs(), s.N()), n: s.N(), net: s.Weights}
+	weights := func(_ context.Context, i int) (drawn, error) { return s.Weights(i), nil }
+	all := census{e: e, cells: finitePieces(cells, e.Normal.Inputs(), s.N()), n: s.N(), net: weights}
 	err := all.decide(ctx, tasks, func(i int, rulings []decided) {
 		for t := range rulings {
 			d, r := &rulings[t], results[t]

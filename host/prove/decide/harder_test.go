@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestTryHarder(t *testing.T) {
 			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{box}, S: property.ArgmaxIs(label, 3)})
 		}
 		ask := func(phases int) (all []decided) {
-			c := census{e: e, cells: 1, phases: phases, n: 1, net: func(int) drawn { return meansOf(post) }}
+			c := census{e: e, cells: 1, phases: phases, n: 1, net: func(context.Context, int) (drawn, error) { return meansOf(post), nil }}
 			if err := c.decide(t.Context(), tasks, func(_ int, rulings []decided) { all = rulings }); err != nil {
 				t.Fatal(err)
 			}

@@ -26,10 +26,9 @@ type Draws struct {
 // many are proved safe and how many proved unsafe (docs/theory.md, section 6.1).
 func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]*claim.Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
-	draw := func(i int) drawn {
+	draw := func(ctx context.Context, i int) (drawn, error) {
 		w := e.Posterior.NewWeights()
-		e.Posterior.Draw(d.Seed, i, w)
-		return w
+		return w, e.Posterior.DrawUntil(d.Seed, i, w, ctx.Err)
 	}
 	all := census{e: e, cells: mostPieces(d.Cells, e.Normal.Inputs()), phases: drawnPhases, n: d.Networks, net: draw}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
