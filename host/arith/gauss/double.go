@@ -56,14 +56,40 @@ func TailOf(z arith.DD) (m arith.DD, k int) {
 	return m.Quotient(t), k
 }
 
-// TailOfUp is at least Q(z) for z >= 0, and 1 for what is no number >= 0.
+// TailOfUp is at least Q(z) = Prob(N(0,1) > z), of a z >= 0 the next float64 or the one behind it, and 1 for NaN.
 func TailOfUp(z arith.DD) float64 {
 	switch {
+	case z.Hi < 0 && z.Hi >= -TailEnd:
+		return arith.SumUp(1, -TailOfDown(arith.DDOf(0).Minus(z)))
 	case !(z.Hi >= 0):
 		return 1
 	case z.Hi > TailEnd:
 		return tiny
 	}
 	m, k := TailOf(z)
+	return m.ScaledUp(TailErr, k)
+}
+
+// TailOfDown is at most Q(z) = Prob(N(0,1) > z), by as little, and 0 for NaN.
+func TailOfDown(z arith.DD) float64 {
+	switch {
+	case z.Hi < -TailEnd:
+		return down(1)
+	case z.Hi < 0:
+		return arith.SumDown(1, -TailOfUp(arith.DDOf(0).Minus(z)))
+	case !(z.Hi <= TailEnd):
+		return 0
+	}
+	m, k := TailOf(z)
+	v := math.Ldexp(-arith.DDOf(0).Minus(m).RoundUp(TailErr), k)
+	if v < 0x1p-1022 { // Ldexp has rounded once more
+		v = max(0, down(v))
+	}
+	return v
+}
+
+// DensityOfUp is at least phi(z), the density of the standard normal distribution, for |z| <= TailEnd.
+func DensityOfUp(z float64) float64 {
+	m, k := DensityOf(arith.DDOf(z))
 	return m.ScaledUp(TailErr, k)
 }

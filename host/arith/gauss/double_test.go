@@ -8,7 +8,7 @@ import (
 	"psafe/host/arith"
 )
 
-// TestTailOfUp: above the oracle, no further than two float64, and not above what float64 makes of it.
+// TestTailOfUp: above and below the oracle, no further than two float64, and no looser than what float64 makes of it.
 func TestTailOfUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range cases(t, 900) {
@@ -19,17 +19,30 @@ func TestTailOfUp(t *testing.T) {
 		case 1:
 			z = math.Ldexp(rng.Float64(), -rng.IntN(60))
 		}
-		q, got := oracleTail(bigOf(z)), TailOfUp(arith.DDOf(z))
-		if !isUpper(bigOf(got), q) || bigOf(down(down(got))-2*tiny).Cmp(q) > 0 {
-			t.Errorf("Q(%v): %v, oracle %.20g", z, got, q)
+		if i%3 == 0 {
+			z = -z
 		}
-		if single := TailUp(z); got > single {
-			t.Errorf("Q(%v): %v is above TailUp, %v", z, got, single)
+		q, lo, hi := oracleTail(bigOf(z)), TailOfDown(arith.DDOf(z)), TailOfUp(arith.DDOf(z))
+		if hi != 1 && !isUpper(bigOf(hi), q) || bigOf(down(down(hi))-2*tiny).Cmp(q) > 0 || hi > 1 {
+			t.Errorf("Q(%v): at most %v, oracle %.20g", z, hi, q)
+		}
+		if !isLower(bigOf(lo), q) || bigOf(up(up(lo))+2*tiny).Cmp(q) < 0 || !(0 <= lo && lo < 1) {
+			t.Errorf("Q(%v): at least %v, oracle %.20g", z, lo, q)
+		}
+		if lo < TailDown(z) || hi > TailUp(z) {
+			t.Errorf("Q(%v): [%v, %v] is looser than [%v, %v]", z, lo, hi, TailDown(z), TailUp(z))
+		}
+		phi := newBig().Mul(oraclePhi, oracleExpNeg(newBig().Quo(newBig().Mul(bigOf(z), bigOf(z)), bigOf(2))))
+		if d := DensityOfUp(z); !isUpper(bigOf(d), phi) || bigOf(down(down(d))-2*tiny).Cmp(phi) > 0 {
+			t.Errorf("phi(%v): at most %v, oracle %.20g", z, d, phi)
 		}
 	}
-	for _, c := range []struct{ z, want float64 }{{math.NaN(), 1}, {-1, 1}, {41, tiny}, {math.Inf(1), tiny}, {39.5, tiny}} {
+	for _, c := range []struct{ z, want float64 }{{math.NaN(), 1}, {-41, 1}, {math.Inf(-1), 1}, {41, tiny}, {math.Inf(1), tiny}, {39.5, tiny}} {
 		if got := TailOfUp(arith.DDOf(c.z)); got < c.want || got > c.want+2*tiny {
 			t.Errorf("Q(%v): %v, want %v", c.z, got, c.want)
+		}
+		if got := TailOfDown(arith.DDOf(c.z)); !(got >= 0 && got < 1) || !(c.z < 0) && got != 0 {
+			t.Errorf("Q(%v): at least %v", c.z, got)
 		}
 	}
 }

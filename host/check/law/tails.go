@@ -207,10 +207,4 @@ func FormTailUp(lo float64, layers []Noise) float64 {
 }
 
 // TailDown is at most Q(t/sqrt(v)) for t, v > 0.
-func TailDown(t, v float64) float64 {
-	z := Ratio(t, v)
-	if !(z.Hi < 30) {
-		return 0
-	}
-	return arith.Down(gauss.TailOfUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
-}
+func TailDown(t, v float64) float64 { return gauss.TailOfDown(Ratio(t, v)) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -317,7 +318,7 @@ func TestNormalTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 27))
 	for range 20000 {
 		z := rng.NormFloat64() * 4
-		lo, hi := tailBounds(-z) // Prob(Z <= z)
+		lo, hi := gauss.TailOfDown(arith.DDOf(-z)), gauss.TailOfUp(arith.DDOf(-z)) // Prob(Z <= z)
 		if z > 30 || z < -30 {
 			continue
 		}
@@ -329,8 +330,8 @@ func TestNormalTable(t *testing.T) {
 		}
 		x, y := 16*rng.Float64()-8, 16*rng.Float64()-8
 		x, y = min(x, y), max(x, y)
-		fromLo, fromHi := tailBounds(x)
-		toLo, toHi := tailBounds(y)
+		fromLo, fromHi := gauss.TailOfDown(arith.DDOf(x)), gauss.TailOfUp(arith.DDOf(x))
+		toLo, toHi := gauss.TailOfDown(arith.DDOf(y)), gauss.TailOfUp(arith.DDOf(y))
 		if p := betweenUp(x, y); p < fromLo-toHi || p > fromHi-toLo+1e-15 {
 			t.Fatalf("Prob(%v <= Z <= %v) is about %v, not %v", x, y, fromHi-toLo, p)
 		}

@@ -323,9 +323,7 @@ func smoothedUp(rate, sd float64) float64 {
 	if !(r >= 1 && r < 30) {
 		return arith.Inf
 	}
-	m, k := gauss.DensityOf(arith.DDOf(r))
-	phi := arith.Up(m.Scaled(k).RoundUp(gauss.TailErr))
-	return arith.Up(1 + arith.Up(phi/arith.Down(r*arith.Down(1-normalTailUp(r)))))
+	return arith.Up(1 + arith.Up(gauss.DensityOfUp(r)/arith.Down(r*gauss.TailOfDown(arith.DDOf(-r)))))
 }
 
 // squaresApprox is about E (w q)^2 + E (v a)^2.

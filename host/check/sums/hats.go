@@ -54,7 +54,7 @@ func newHats(step float64) *hats {
 		mass[k], mass[k+1] = arith.SumUp(mass[k], falling), arith.SumUp(mass[k+1], rising)
 		gap[k], gap[k+1] = max(gap[k], q-p), q-p
 	}
-	h := &hats{lost: 2 * normalTailUp(hatReach)}
+	h := &hats{lost: 2 * gauss.TailOfUp(arith.DDOf(hatReach))}
 	for k := 1 - n; k < n; k++ {
 		i, sign := k, 1.
 		if k < 0 {
@@ -100,11 +100,10 @@ var tailCurves = sync.OnceValue(func() *struct{ q, bend []float64 } {
 	c := &struct{ q, bend []float64 }{}
 	for k := range int(2*curveReach/curveStep) + 1 {
 		y := float64(k)*curveStep - curveReach
-		c.q = append(c.q, normalTailUp(y))
+		c.q = append(c.q, gauss.TailOfUp(arith.DDOf(y)))
 		at, bend := max(y, -1), 0.
 		if at < 0 {
-			m, e := gauss.DensityOf(arith.DDOf(-at))
-			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(gauss.TailErr)))
+			bend = arith.Up(-at * gauss.DensityOfUp(at))
 		}
 		c.bend = append(c.bend, bend)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
@@ -50,7 +51,7 @@ const (
 // beyondReach bounds the probability that a normal variable is so many standard deviations
 // from its mean.
 var beyondReach = map[float64]float64{
-	narrowReach: 2 * normalTailUp(narrowReach), wideReach: 2 * normalTailUp(wideReach),
+	narrowReach: 2 * gauss.TailOfUp(arith.DDOf(narrowReach)), wideReach: 2 * gauss.TailOfUp(arith.DDOf(wideReach)),
 }
 
 // newFace chooses the face; any would do.

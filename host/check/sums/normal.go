@@ -37,8 +37,8 @@ type normals struct {
 var normalTable = sync.OnceValue(func() *normals {
 	t := &normals{}
 	for k := range int(tableReach/tableStep) + 1 {
-		lo, hi := tailBounds(float64(k) * tableStep)
-		t.down, t.up = append(t.down, lo), append(t.up, hi)
+		z := arith.DDOf(float64(k) * tableStep)
+		t.down, t.up = append(t.down, gauss.TailOfDown(z)), append(t.up, gauss.TailOfUp(z))
 	}
 	last := int(binReach / tableStep)
 	for k := 0; k < last; {
@@ -80,17 +80,6 @@ func (t *normals) belowUp(z float64) float64 {
 // belowDown is a lower bound of Prob(Z <= z); 0 for NaN.
 func (t *normals) belowDown(z float64) float64 { return max(0, arith.Down(1-t.belowUp(-z))) }
 
-// tailBounds encloses Q(z) = Prob(Z > z) for |z| < 40; of a z < 0 it is 1 - Q(-z).
-func tailBounds(z float64) (lo, hi float64) {
-	if z < 0 {
-		lo, hi = tailBounds(-z)
-		return arith.SumDown(1, -hi), arith.SumUp(1, -lo)
-	}
-	m, k := gauss.TailOf(arith.DDOf(z))
-	q := m.Scaled(k)
-	return -arith.DD{Hi: -q.Hi, Lo: -q.Lo}.RoundUp(gauss.TailErr), q.RoundUp(gauss.TailErr)
-}
-
 // betweenUp is an upper bound of Prob(x <= Z <= y) for -9 < x, y < 9: the difference of
 // tails on one side of 0, as a dd, or what two of them leave.
 func betweenUp(x, y float64) float64 {
@@ -106,16 +95,4 @@ func betweenUp(x, y float64) float64 {
 	n, l := gauss.TailOf(arith.DDOf(y))
 	q := m.Scaled(k).Minus(n.Scaled(l))
 	return max(0, arith.SumUp(q.RoundUp(gauss.TailErr), m.Scaled(k).Hi*(2*gauss.TailErr)))
-}
-
-// normalTailUp is at or above Q(z) for every z, and 1 for NaN.
-func normalTailUp(z float64) float64 {
-	if z >= 0 {
-		return gauss.TailOfUp(arith.DDOf(z))
-	}
-	if z > -9 {
-		_, hi := tailBounds(z)
-		return hi
-	}
-	return 1
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 	"psafe/host/read/property"
 )
 
@@ -168,7 +169,7 @@ func (a normalVar) notPositiveUp() float64 {
 	if a.mean.Lo == 0 && a.sd.Lo == 0 {
 		return 1
 	}
-	return normalTailUp(z.Lo)
+	return gauss.TailOfUp(arith.DDOf(z.Lo))
 }
 
 // mostWork bounds the sum of the squares of the numbers of points: more take too long to

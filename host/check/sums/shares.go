@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/arith/gauss"
 )
 
 // The share of draws with t(v) = u in which some centre around the grid point v has a
@@ -251,7 +252,7 @@ func (c centreTails) sumUp(u, gap float64) float64 {
 		if least := mean.Minus(t.slope.Abs().Times(arith.Exactly(gap))); !(least.Lo > 0) {
 			return arith.Inf
 		}
-		total = arith.SumUp(total, normalTailUp(max(0, arith.Down(mean.Lo/arith.SqrtUp(t.variance)))))
+		total = arith.SumUp(total, gauss.TailOfUp(arith.DDOf(max(0, arith.Down(mean.Lo/arith.SqrtUp(t.variance))))))
 	}
 	return total
 }

@@ -189,8 +189,7 @@ var theShareTable = sync.OnceValue(func() *shareTable {
 		from, to := y-shareOff-shareCell, y+shareOff+2*shareCell
 		bend := 0.
 		if at := min(max(-1, from), to); at < 0 {
-			m, e := gauss.DensityOf(arith.DDOf(-at))
-			bend = m.Scaled(e).RoundUp(gauss.TailErr) * -at / 2 * (1 + 0x1p-48)
+			bend = gauss.DensityOfUp(at) * -at / 2 * (1 + 0x1p-48)
 		}
 		t.bend = append(t.bend, bend)
 	}
