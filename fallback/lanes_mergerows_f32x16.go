@@ -35,11 +35,11 @@ func mergeDotF32x16(m *mergeRows[numF32x16], vLo, vHi, dLo, dHi, round, outLo, o
 	for i0 := 0; i0 < len(vLo); i0 += bound.Block {
 		var sLo, sHi, sMag vecF32x16
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
-			l, h := vLo[i], vHi[i]
+			l, h := fillF32x16(vLo[i]), fillF32x16(vHi[i])
 			c := atF32x16(m.columns, i*widthF32x16)
-			atLo, atHi := c.Mul(fillF32x16(l)), c.Mul(fillF32x16(h))
+			atLo, atHi := c.Mul(l), c.Mul(h)
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
-			sMag = sMag.Add(absF32x16(c, signs).Mul(fillF32x16(-min(l, -h))))
+			sMag = sMag.Add(absF32x16(c, signs).Mul(flipF32x16(l, signs).Max(h)))
 			finite = atLo.MulAdd(atHi, finite)
 		}
 		lo, hi, mag = lo.Add(sLo), hi.Add(sHi), mag.Add(sMag)

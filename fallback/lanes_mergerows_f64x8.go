@@ -37,11 +37,11 @@ func mergeDotF64x8(m *mergeRows[numF64x8], vLo, vHi, dLo, dHi, round, outLo, out
 	for i0 := 0; i0 < len(vLo); i0 += bound.Block {
 		var sLo, sHi, sMag vecF64x8
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
-			l, h := vLo[i], vHi[i]
+			l, h := fillF64x8(vLo[i]), fillF64x8(vHi[i])
 			c := atF64x8(m.columns, i*widthF64x8)
-			atLo, atHi := c.Mul(fillF64x8(l)), c.Mul(fillF64x8(h))
+			atLo, atHi := c.Mul(l), c.Mul(h)
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
-			sMag = sMag.Add(absF64x8(c, signs).Mul(fillF64x8(-min(l, -h))))
+			sMag = sMag.Add(absF64x8(c, signs).Mul(flipF64x8(l, signs).Max(h)))
 			finite = atLo.MulAdd(atHi, finite)
 		}
 		lo, hi, mag = lo.Add(sLo), hi.Add(sHi), mag.Add(sMag)
