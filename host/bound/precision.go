@@ -13,6 +13,7 @@ package bound
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Real is the set of number formats that a device computes in.
@@ -100,11 +101,19 @@ func (p Precision) RoundLo(x float64) float64 {
 	if p == Float64 {
 		return x
 	}
+	return float64(float32Down(x))
+}
+
+// float32Down returns the largest float32 <= x; NaN for NaN. It has no branch: draws are rounded
+// by the million, and half of them up.
+func float32Down(x float64) float32 {
 	r := float32(x)
+	bits := math.Float32bits(r)
+	below := bits - (1 | uint32(int32(bits)>>31)) // towards 0 above it, away from it below; -0 is below
 	if float64(r) > x {
-		r = math.Nextafter32(r, float32(math.Inf(-1)))
+		bits = below
 	}
-	return float64(r)
+	return math.Float32frombits(bits)
 }
 
 // RoundHi returns the smallest number of the format that is >= x; +Inf if there
@@ -162,8 +171,14 @@ func Enclose(weights [][]float64, p Precision) Explicit {
 	var b Explicit
 	for _, w := range weights {
 		lo, hi := make([]float64, len(w)), make([]float64, len(w))
-		for j, x := range w {
-			lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
+		if p == Float32 && !slices.ContainsFunc(w, math.IsNaN) {
+			for j, x := range w {
+				lo[j], hi[j] = float64(float32Down(x)), -float64(float32Down(-x))
+			}
+		} else {
+			for j, x := range w {
+				lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
+			}
 		}
 		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
 	}

@@ -24,7 +24,7 @@ func prod(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func (p Precision) isNumber(x float64) bool { return p == Float64 || float64(float32(x)) == x }
 
 // TestRoundDirected: RoundLo is the largest number of the format that is not
-// above x, RoundHi the smallest that is not below.
+// above x, RoundHi the smallest that is not below; and Enclose rounds like them.
 func TestRoundDirected(t *testing.T) {
 	inf := math.Inf(1)
 	cases := []float64{0, math.Copysign(0, -1), 0.1, -0.1, 1, math.Pi, math.MaxFloat32, -math.MaxFloat32, 0x1.ffffffp127,
@@ -44,6 +44,14 @@ func TestRoundDirected(t *testing.T) {
 			}
 			if next := float64(math.Nextafter32(float32(lo), float32(inf))); p == Float32 && lo != x && next != hi {
 				t.Fatalf("%v: %x rounds to [%x, %x], which are not neighbours", p, x, lo, hi)
+			}
+		}
+		for _, w := range [][]float64{cases, {0.1, math.NaN()}} {
+			box := Enclose([][]float64{w}, p)
+			for i, x := range w {
+				if lo, hi := box.Lo[0][i], box.Hi[0][i]; lo != p.RoundLo(x) || hi != p.RoundHi(x) {
+					t.Fatalf("%v: Enclose makes [%x, %x] of %x", p, lo, hi, x)
+				}
 			}
 		}
 		if lo, hi := p.RoundLo(math.NaN()), p.RoundHi(math.NaN()); lo != -inf || hi != inf {

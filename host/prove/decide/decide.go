@@ -5,6 +5,7 @@ package decide
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"psafe/host/bound"
@@ -151,10 +152,10 @@ func (d *decision) search(ctx context.Context) error {
 // fits says that the weights of network n are numbers of the device's format: kernels
 // count on finite weight boxes.
 func (d *decision) fits(n int) bool {
-	p := d.e.Device.Precision()
+	most := d.e.Device.Precision().Max()
 	for _, w := range d.nets[n] {
 		for _, x := range w {
-			if !(p.RoundLo(x) >= -p.Max() && p.RoundHi(x) <= p.Max()) {
+			if !(math.Abs(x) <= most) {
 				return false
 			}
 		}
