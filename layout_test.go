@@ -37,7 +37,10 @@ var mayImport = map[string][]string{
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/vector"},
-	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
+	"psafe/host/bound/selfcheck": {
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/lab/lockstep": {"psafe/host/bound"},
 	"psafe/internal/testkit/devicetest": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
@@ -68,7 +71,7 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/branch", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/read/property",
+		"psafe/host/bound", "psafe/host/bound/selfcheck", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/read/property",
 		"psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
@@ -207,7 +210,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/vector"},
 	"psafe/kernels":  {"psafe/host/model/network"},
-	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/internal/fault", "psafe/kernels"},
+	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/host/bound/selfcheck", "psafe/internal/fault", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",

@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 )
 
 var _ = wraps("selftest")
@@ -31,7 +32,7 @@ func (d *Device) selfTest() error {
 	return d.testJobs()
 }
 
-// expectedTraces are the digests of bound.SelfCheck on the fallback, a line for each
+// expectedTraces are the digests of selfcheck.Full on the fallback, a line for each
 // precision and job. TestSelfTestTable makes the file.
 //
 //go:embed selftest.txt
@@ -41,7 +42,7 @@ var expectedTraces string
 // the fallback writes: they are chosen to take the branches of the kernels between
 // them, and TestSelfTestBranches breaks some to see it.
 func (d *Device) testJobs() error {
-	got, err := bound.SelfCheck(d)
+	got, err := selfcheck.Full(d)
 	if err == nil {
 		err = d.Finish()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 	"psafe/kernels"
 )
 
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write gpu/selftest.txt")
 func TestSelfTestTable(t *testing.T) {
 	var table strings.Builder
 	for _, p := range precisions {
-		got, err := bound.SelfCheck(fallback.New(p))
+		got, err := selfcheck.Full(fallback.New(p))
 		check(t, err)
 		for _, trace := range got {
 			table.WriteString(traceLine(p, trace.Job, trace.Digest()))
@@ -106,18 +107,18 @@ func mutate(t *testing.T, file, old, new string) map[string]string {
 // TestBriefSelfCheck: it has every operation, and its traces are some of those of SelfCheck.
 func TestBriefSelfCheck(t *testing.T) {
 	dev := fallback.New(bound.Float32)
-	brief, err := bound.BriefSelfCheck(dev)
+	brief, err := selfcheck.Brief(dev)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := bound.SelfCheck(dev)
+	all, err := selfcheck.Full(dev)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := 0
 	for _, b := range brief {
 		calls += len(b.Calls)
-		at := slices.IndexFunc(all, func(a bound.Trace) bool { return a.Job == b.Job })
+		at := slices.IndexFunc(all, func(a selfcheck.Trace) bool { return a.Job == b.Job })
 		if at < 0 || b.Differs(all[at].Digest()) != "" {
 			t.Errorf("job %q is none of SelfCheck's, or gives something else", b.Job)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )
@@ -45,9 +46,9 @@ func TestStages(t *testing.T) {
 
 func stagesAgree(t *testing.T, d *Device) (agree bool) {
 	t.Helper()
-	check := bound.BriefSelfCheck
+	check := selfcheck.Brief
 	if testscale.Deep(t) {
-		check = bound.SelfCheck
+		check = selfcheck.Full
 	}
 	want, err := check(fallback.New(d.precision))
 	if err != nil {
@@ -58,7 +59,7 @@ func stagesAgree(t *testing.T, d *Device) (agree bool) {
 		if err != nil {
 			t.Log(err)
 		}
-		agree = err == nil && slices.EqualFunc(got, want, func(a, b bound.Trace) bool { return a.Digest() == b.Digest() }) && blocksAgree(t, d)
+		agree = err == nil && slices.EqualFunc(got, want, func(a, b selfcheck.Trace) bool { return a.Digest() == b.Digest() }) && blocksAgree(t, d)
 	})
 	return agree
 }

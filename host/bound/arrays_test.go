@@ -6,6 +6,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 )
 
 // longer is an array that says one number more than it has.
@@ -75,7 +76,7 @@ func (d *sizes) each(v reflect.Value, field string, f func(field string, at refl
 // TestArrays: every operation lists all of its arrays, with sizes.
 func TestArrays(t *testing.T) {
 	d := &sizes{fallback.New(bound.Float64), t, map[string]int{}}
-	if _, err := bound.BriefSelfCheck(d); err != nil {
+	if _, err := selfcheck.Brief(d); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range bound.Operations() {

@@ -1,13 +1,5 @@
 package bound
 
-import "psafe/host/model/posterior"
-
-// NewModelCut is NewModelOfDepth with flights of about so many numbers, by windows where those leave at
-// most so much of the work: 0 is never, and more than 1 also where they do not pay.
-func NewModelCut(dev Device, post *posterior.Posterior, reach float64, depth, numbers int, windows float64) (*Model, error) {
-	return newModel(dev, post, reach, cuts{numbers: numbers, windows: windows, depth: depth})
-}
-
 // Windows counts the layers whose rows go down by windows.
 func (m *Model) Windows() (n int) {
 	for k := range m.layers {

@@ -48,13 +48,13 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 // is below (docs/theory.md, section 2.4); if depth is 0, down to the input. Rows of the property
 // always do.
 func NewModelOfDepth(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
-	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), windows: worthWindows, depth: depth})
+	return NewModelCut(dev, post, reach, depth, flightOn(dev), worthWindows)
 }
 
 // NewDependentModel is NewModelOfDepth for Deviations that Depend: rows go down by whole maps and not by
 // windows, as the host bounds what they do to layers.
 func NewDependentModel(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
-	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), depth: depth})
+	return NewModelCut(dev, post, reach, depth, flightOn(dev), 0)
 }
 
 // cuts is how rows are cut: into flights of about so many numbers of an item, by windows where
@@ -66,12 +66,13 @@ type cuts struct {
 	depth   int
 }
 
-// newModel is NewModel with other cuts.
-func newModel(dev Device, post *posterior.Posterior, reach float64, by cuts) (*Model, error) {
+// NewModelCut is NewModelOfDepth with flights of about so many numbers, by windows where those leave at
+// most so much of the work: 0 is never, and more than 1 also where they do not pay.
+func NewModelCut(dev Device, post *posterior.Posterior, reach float64, depth, numbers int, windows float64) (*Model, error) {
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	m := &Model{dev: dev, cuts: by}
+	m := &Model{dev: dev, cuts: cuts{numbers: numbers, windows: windows, depth: depth}}
 	if err := m.load(post, reach); err != nil {
 		m.Release()
 		return nil, err

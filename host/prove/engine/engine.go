@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 	"psafe/host/model/posterior"
 )
 
@@ -47,7 +48,7 @@ type Engine struct {
 	// recheck compares the device with the spare one, and expected is what operations give on that
 	// one, once it has been asked for.
 	recheck  recheck
-	expected []bound.Trace
+	expected []selfcheck.Trace
 	// timing is how long the engine may work on what it has, and how much it gets.
 	timing timing
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/bound/selfcheck"
 	"psafe/host/prove/claim"
 )
 
@@ -221,11 +222,11 @@ func (e *Engine) compareOperations() error {
 		return err
 	}
 	if e.expected == nil {
-		if e.expected, err = bound.BriefSelfCheck(spare.Device()); err != nil {
+		if e.expected, err = selfcheck.Brief(spare.Device()); err != nil {
 			return err
 		}
 	}
-	traces, err := bound.BriefSelfCheck(e.Device)
+	traces, err := selfcheck.Brief(e.Device)
 	if over := e.timing.over(); err != nil && over != nil {
 		return over
 	}

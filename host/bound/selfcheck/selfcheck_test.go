@@ -1,16 +1,17 @@
-package bound
+package selfcheck
 
 import (
 	"strings"
 	"testing"
 
+	"psafe/host/bound"
 	"psafe/host/model/network"
 )
 
 // TestSelfJobs: every kind of activation is in some query, and the names differ.
 func TestSelfJobs(t *testing.T) {
 	names, kinds := map[string]bool{}, map[int]bool{}
-	for _, j := range selfJobs(Float32) {
+	for _, j := range jobs(bound.Float32) {
 		if names[j.name] {
 			t.Errorf("two jobs are called %q", j.name)
 		}

@@ -1,22 +1,23 @@
-package bound
+package selfcheck
 
 import (
 	"math"
 
+	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
-// selfNet is a small network in the making.
-type selfNet struct {
-	numbers *selfNumbers
+// net is a small network in the making.
+type net struct {
+	numbers *numbers
 	post    posterior.Posterior
 }
 
-func (s *selfNet) put(m network.Map, kind network.Kind, sources ...int) {
+func (s *net) put(m network.Map, kind network.Kind, sources ...int) {
 	l := posterior.Layer{Layer: network.Layer{Map: m, Activation: network.Activation{Kind: kind}, Sources: sources}}
-	j := selfJob{scale: 0.5}
+	j := job{scale: 0.5}
 	l.Weight, l.Bias = j.gaussian(s.numbers, m.Weights()), j.gaussian(s.numbers, m.Biases())
 	s.post.Layers = append(s.post.Layers, l)
 }
@@ -32,8 +33,8 @@ func square(size, pad int) network.Window {
 // graphOf is a small network with everything that chains do without: a convolution with padding
 // under a max pool whose windows overlap, an uncertain batch norm, a shortcut beside it, a sum,
 // an average and a last layer that the input feeds as well.
-func graphOf(n *selfNumbers) *posterior.Posterior {
-	s := selfNet{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
+func graphOf(n *numbers) *posterior.Posterior {
+	s := net{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
 	s.put(network.Conv{In: image(4, 3, 1), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, -1)
 	s.put(network.MaxPool{In: image(4, 3, 2), Window: square(2, 0)}, network.ReLU, 0)
 	s.put(network.Conv{In: image(3, 2, 2), Window: square(3, 1), Filters: 3, Groups: 1}, network.Identity, 1)
@@ -50,8 +51,8 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 
 // imagesOf is a network whose image is so large that windows are smaller: a convolution under a max
 // pool, and another with a shortcut.
-func imagesOf(n *selfNumbers) *posterior.Posterior {
-	s := selfNet{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
+func imagesOf(n *numbers) *posterior.Posterior {
+	s := net{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
 	s.put(network.Conv{In: image(5, 4, 1), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, -1)
 	s.put(network.MaxPool{In: image(5, 4, 2), Window: square(2, 0)}, network.ReLU, 0)
 	s.put(network.Conv{In: image(4, 3, 2), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, 1)
@@ -60,53 +61,38 @@ func imagesOf(n *selfNumbers) *posterior.Posterior {
 	return &s.post
 }
 
-// selfGraph bounds graphOf with rows over whole maps, and imagesOf with rows over windows.
-func selfGraph(dev Device, seed uint32) error {
-	numbers := selfNumbers{seed: 1<<22 + seed}
-	if err := selfCut(dev, &numbers, graphOf(&numbers), cuts{numbers: 1 << 16}); err != nil {
+// graphs bounds graphOf with rows over whole maps, and imagesOf with rows over windows.
+func graphs(dev bound.Device, seed uint32) error {
+	numbers := numbers{seed: 1<<22 + seed}
+	if err := cut(dev, &numbers, graphOf(&numbers), 1<<16, 0); err != nil {
 		return err
 	}
-	return selfCut(dev, &numbers, imagesOf(&numbers), cuts{numbers: 1 << 15, windows: math.Inf(1)})
+	return cut(dev, &numbers, imagesOf(&numbers), 1<<15, math.Inf(1))
 }
 
-// selfCut runs a network by LBP, with boxes of some width for two inputs each, and by
+// cut runs a network by LBP, with boxes of some width for two inputs each, and by
 // concentration LBP.
-func selfCut(dev Device, numbers *selfNumbers, post *posterior.Posterior, by cuts) error {
-	m, err := newModel(dev, post, 8, by)
+func cut(dev bound.Device, numbers *numbers, post *posterior.Posterior, chunk int, windows float64) error {
+	m, err := bound.NewModelCut(dev, post, 8, 0, chunk, windows)
 	if err != nil {
 		return err
 	}
-	defer m.Release()
-	var spec BoxSpec
+	var spec bound.BoxSpec
 	for range post.Layers {
 		spec.Gamma = append(spec.Gamma, []float64{0.5, 0})
 	}
-	boxes, err := m.Draw(spec)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseBoxes(boxes)
-	j := selfJob{sizes: []int{post.Layers[0].Inputs(), 3}, batch: Batch{4, 2, 2}, options: signed}
-	regions, rows := j.questions(numbers)
-	in, err := m.UploadInputs(regions)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseInputs(in)
-	dr, err := m.UploadRows(rows)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseRows(dr)
-	if _, err := m.Propagate(Query{Propagation: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch}); err != nil {
-		return err
-	}
-	return selfNoisy(m, post, regions, dr)
+	j := job{sizes: []int{post.Layers[0].Inputs(), 3}, batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}, options: signed}
+	return j.asks(m, spec, numbers, func(q bound.Query, regions []property.Box) error {
+		if _, err := m.Propagate(q); err != nil {
+			return err
+		}
+		return noisyPass(m, post, regions, q.Rows)
+	})
 }
 
-// selfNoisy runs PropagateCLBP.
-func selfNoisy(m *Model, post *posterior.Posterior, regions []property.Box, rows *Rows) error {
-	c, err := m.NewDeviations(post, selfMoments(post))
+// noisyPass runs PropagateCLBP.
+func noisyPass(m *bound.Model, post *posterior.Posterior, regions []property.Box, rows *bound.Rows) error {
+	c, err := m.NewDeviations(post, momentsOf(post))
 	if err != nil {
 		return err
 	}
@@ -116,10 +102,10 @@ func selfNoisy(m *Model, post *posterior.Posterior, regions []property.Box, rows
 		return err
 	}
 	defer m.ReleaseNoisy(in)
-	q := Quantiles{Single: 2, Radius: 1.5, Loose: 3}
-	for k := range m.layers {
+	q := bound.Quantiles{Single: 2, Radius: 1.5, Loose: 3}
+	for k := range post.Layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}
-	_, err = c.PropagateCLBP(CLBPQuery{Inputs: in, Rows: rows, Quantiles: q})
+	_, err = c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q})
 	return err
 }

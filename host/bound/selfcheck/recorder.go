@@ -1,9 +1,11 @@
-package bound
+package selfcheck
 
 import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"psafe/host/bound"
 )
 
 // Trace holds what the operations of one self-check query wrote, as hashes.
@@ -49,18 +51,18 @@ func (t Trace) Differs(want string) string {
 
 // recorder does everything on another device and makes the trace of it.
 type recorder struct {
-	Device
+	bound.Device
 	trace Trace
 	hash  uint64
 }
 
 // Do runs an operation and hashes what it wrote.
-func (r *recorder) Do(op Operation) error {
+func (r *recorder) Do(op bound.Operation) error {
 	if err := r.Device.Do(op); err != nil {
 		return err
 	}
-	for _, out := range Outputs(op) {
-		v, err := ReadAll(r, out.Array)
+	for _, out := range bound.Outputs(op) {
+		v, err := bound.ReadAll(r, out.Array)
 		if err != nil {
 			return err
 		}
@@ -71,6 +73,6 @@ func (r *recorder) Do(op Operation) error {
 			r.hash = bits.RotateLeft64(r.hash^math.Float64bits(x), 23) * 0x9e3779b97f4a7c15
 		}
 	}
-	r.trace.Calls = append(r.trace.Calls, Call{NameOf(op), r.hash})
+	r.trace.Calls = append(r.trace.Calls, Call{bound.NameOf(op), r.hash})
 	return nil
 }
