@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/vector"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/bound/sharp", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
+	"psafe/host/bound/sharp":   {"psafe/host/arith", "psafe/host/model/posterior", "psafe/internal/fault", "psafe/internal/vector"},
 	"psafe/host/bound/selfcheck": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},

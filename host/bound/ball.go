@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"psafe/host/arith"
+	"psafe/host/bound/sharp"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -60,7 +61,7 @@ type ballPass struct {
 	post  *posterior.Posterior
 	// units are those of the first layer, of each item.
 	units []ballUnits
-	// grow covers the roundings of sums over inputs and over neurons, as that of the sharper.
+	// grow covers the roundings of sums over inputs and over neurons, as in package sharp.
 	grow float64
 	// down are rows on their way; own is what the last layer says if it is the second.
 	down *ballDown
@@ -92,14 +93,14 @@ func newBallPass(post *posterior.Posterior, items []*ballItem) *ballPass {
 // up covers the roundings of a sum of nonnegative numbers, and what has underflowed in it; what is no
 // number, or so large that something may overflow, becomes +Inf.
 func (b *ballPass) up(x float64) float64 {
-	if x = float64(x*b.grow) + sharpTiny; !(x <= sharpMost) {
+	if x = float64(x*b.grow) + sharp.Tiny; !(x <= sharp.Most) {
 		return math.Inf(1)
 	}
 	return x
 }
 
 // least is the same of a lower bound.
-func (b *ballPass) least(x float64) float64 { return float64(x*(2-b.grow)) - sharpTiny }
+func (b *ballPass) least(x float64) float64 { return float64(x*(2-b.grow)) - sharp.Tiny }
 
 func (b *ballPass) rootUp(x float64) float64 { return math.Sqrt(b.up(x)) * (1 + 0x1p-50) }
 

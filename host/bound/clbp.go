@@ -3,6 +3,8 @@ package bound
 import (
 	"maps"
 	"slices"
+
+	"psafe/host/bound/sharp"
 )
 
 // PropagateCLBP bounds property rows for the posterior itself instead of a weight box
@@ -62,8 +64,8 @@ type clbpPass struct {
 	met     map[int]bool
 	units   *run
 	// down are rows that are kept for the sharper, reached what it knows of reaches so far.
-	down    *rowsDown
-	reached reaches
+	down    *sharp.Rows
+	reached sharp.Reach
 	result  CLBPMargins
 	share   passShare
 	// ball is nil where T is made of boxes.
@@ -239,7 +241,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 
 // byLines bounds the property's rows by the lines that hidden layers have.
 func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) (*CLBPMargins, error) {
-	p.keepRows(&rowsDown{top: k, rows: p.query.Rows.rows})
+	p.keepRows(&sharp.Rows{Top: k, Rows: p.query.Rows.rows})
 	bound := p.descendProperty(k, m, own, form{})
 	if p.ball != nil {
 		p.raiseProperty(bound)

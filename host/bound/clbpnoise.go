@@ -1,5 +1,7 @@
 package bound
 
+import "psafe/host/bound/sharp"
+
 // The noise of rows on their way down (docs/theory.md (11), (12), (17),
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
@@ -10,7 +12,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 		p.startCommon(k)
 	}
 	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
-		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
+		p.keepRows(&sharp.Rows{Top: k, Rows: 2 * p.layers[k].out})
 	}
 	if p.ball != nil {
 		p.beginRows(k, 2*p.layers[k].out)
@@ -97,7 +99,7 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		if err != nil {
 			return
 		}
-		p.down.a[l] = coefficients
+		p.down.A[l] = coefficients
 	}
 	if p.common != nil {
 		if coefficients, err := p.read(a); err == nil {

@@ -3,6 +3,8 @@ package bound
 import (
 	"fmt"
 	"slices"
+
+	"psafe/host/bound/sharp"
 )
 
 // CLBPSplits bounds rows of the property under phases of hidden neurons, with the noise that they
@@ -12,7 +14,7 @@ import (
 type CLBPSplits struct {
 	p *clbpPass
 	// down are the property's rows before they went anywhere.
-	down *rowsDown
+	down *sharp.Rows
 	// w and b are the last layer with the property merged in, at their least.
 	w, b   []float64
 	lo, hi [][]float64
@@ -33,7 +35,7 @@ func (p *clbpPass) newSplits(k int, m mergedLayer) (s *CLBPSplits, err error) {
 		panic(fmt.Sprintf("bound: CLBPQuery.Splits: %d items, of a network that may be refined: %v", p.pass.query.Batch.Items, p.refines()))
 	}
 	s = &CLBPSplits{p: p}
-	p.keepRows(&rowsDown{top: k, rows: p.query.Rows.rows})
+	p.keepRows(&sharp.Rows{Top: k, Rows: p.query.Rows.rows})
 	if s.down = p.down; s.down == nil {
 		return nil, p.err
 	}
@@ -60,13 +62,13 @@ func (s *CLBPSplits) Ranges() (lo, hi [][]float64) { return s.lo, s.hi }
 // Reach returns for what feeds each layer how far it varies over the item, its squares, and what does
 // not vary at all; the caller's to read.
 func (s *CLBPSplits) Reach() (radius, maxSq [][]float64, still [][]bool) {
-	return s.p.reached.radius, s.p.reached.maxSq, s.p.reached.still
+	return s.p.reached.Radius, s.p.reached.MaxSq, s.p.reached.Still
 }
 
 // Row is property row number row over what feeds the last layer, at its least; square are the squares of
 // its coefficients over the outputs, rounded up.
 func (s *CLBPSplits) Row(row int) (coefficients []float64, constant float64, square []float64) {
-	return column(s.w, row, s.down.rows), s.b[row], column(s.down.squares, row, s.down.rows)
+	return column(s.w, row, s.down.Rows), s.b[row], column(s.down.Squares, row, s.down.Rows)
 }
 
 // column is column c of a matrix of so many.
@@ -85,17 +87,17 @@ func (s *CLBPSplits) Bound(q *SplitQuery) (SplitNoises, error) {
 }
 
 // bound is Bound, and the coefficients that rows have on their way down.
-func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *rowsDown, err error) {
+func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *sharp.Rows, err error) {
 	p, k, r := s.p, len(s.lo), len(q.Rows)
 	if q.Layer != k || len(q.Slope) < k || len(q.Phase) < k || len(q.Beta) < k {
 		panic(fmt.Sprintf("bound: CLBPSplits.Bound: layer %d of %d, %d lists of slopes", q.Layer, k, len(q.Slope)))
 	}
-	d = &rowsDown{top: k, rows: r, a: make([][]float64, k), squares: gathered(s.down.squares, q.Rows, s.down.rows)}
+	d = &sharp.Rows{Top: k, Rows: r, A: make([][]float64, k), Squares: gathered(s.down.Squares, q.Rows, s.down.Rows)}
 	// What feeds the last layer is never negative: the lower ends of coefficients are the least.
 	f := &flight{
-		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.down.rows))}},
-		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.rows))}, perBox: 1, cols: r, own: q.lists(k),
-		watch: watch{p.keepInputs, func(l int, a Array, _ int) { d.a[l], _ = p.read(a) }},
+		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.down.Rows))}},
+		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.Rows))}, perBox: 1, cols: r, own: q.lists(k),
+		watch: watch{p.keepInputs, func(l int, a Array, _ int) { d.A[l], _ = p.read(a) }},
 	}
 	p.down = d
 	bound := p.backSubstitute(k, f)
@@ -105,7 +107,7 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *rowsDown, err error
 	}
 	p.release(bound)
 	// Reaches are those of the whole item: phases say something of the weights that the noise is of.
-	n.Mean, n.Var, err = p.sharper.noise(d, &p.reached, 0)
+	n.Mean, n.Var, err = p.sharper.Noise(d, &p.reached, 0)
 	return n, d, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/bound/sharp"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -23,7 +24,7 @@ type Deviations struct {
 	sdMean, variance, absMean, moveSq []Array
 	biasVariance, zero                []Array
 	// sharper is nil where it has nothing to say.
-	sharper   *sharper
+	sharper   *sharp.Network
 	dependent []Dependent
 	common    SharedNoise
 	// together says that common is all the noise that there is.
@@ -41,7 +42,7 @@ type Moments struct{ AbsMean [][]float64 }
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/theory.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
-	c := &Deviations{model: m, post: post, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
+	c := &Deviations{model: m, post: post, sharper: sharp.New(post, func() error { return Ended(m.dev) })}
 	for k, l := range post.Layers {
 		if err := c.addLayer(&m.layers[k], &l, moments.AbsMean[k]); err != nil {
 			c.Release()

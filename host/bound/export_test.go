@@ -16,5 +16,5 @@ func (s *CLBPSplits) BoundRows(q *SplitQuery) (SplitNoises, [][]float64, error) 
 	if err != nil {
 		return n, nil, err
 	}
-	return n, d.a, nil
+	return n, d.A, nil
 }

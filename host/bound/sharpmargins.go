@@ -4,10 +4,28 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/bound/sharp"
 	"psafe/internal/fault"
 )
 
 // Rows that a device computes, as the sharper takes them.
+
+// mostSharp bounds the products of one item that Sharp is worth.
+const mostSharp = 2e8
+
+// Sharpens reports whether CLBPQuery.Sharp makes bounds of hidden layers better, in a time that is worth it.
+func (m *Model) Sharpens() bool {
+	if !m.chain || len(m.layers) < 3 {
+		return false
+	}
+	work := 0.0
+	for k := 1; k < len(m.layers)-1; k++ {
+		for l := range k + 1 {
+			work += 2 * float64(m.layers[k].out) * float64(m.layers[l].in) * float64(m.layers[l].out)
+		}
+	}
+	return work <= mostSharp
+}
 
 // CLBPKept returns how many coefficients PropagateCLBP keeps on the host for each item with as many
 // rows, of a chain, with CLBPQuery.Sharp and CLBPQuery.Slopes.
@@ -27,25 +45,25 @@ func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 
 // keepRows begins to keep rows on their way down, unless there is nothing to be gained of them or
 // something has failed.
-func (p *clbpPass) keepRows(d *rowsDown) {
+func (p *clbpPass) keepRows(d *sharp.Rows) {
 	p.down = nil
 	if p.ball != nil {
-		if d.top == len(p.layers)-1 {
-			p.beginRows(d.top, d.rows)
+		if d.Top == len(p.layers)-1 {
+			p.beginRows(d.Top, d.Rows)
 		}
 		return
 	}
-	if p.sharper == nil || p.query.Inputs.point || d.top < max(1, p.sharper.first) {
+	if p.sharper == nil || p.query.Inputs.point || d.Top < max(1, p.sharper.First()) {
 		return
 	}
-	d.a = make([][]float64, d.top)
-	if d.top == len(p.layers)-1 {
+	d.A = make([][]float64, d.Top)
+	if d.Top == len(p.layers)-1 {
 		var err error
-		if d.squares, err = p.read(p.query.Rows.square); err != nil {
+		if d.Squares, err = p.read(p.query.Rows.square); err != nil {
 			return
 		}
 	}
-	for l := len(p.reached.radius); l <= d.top; l++ {
+	for l := len(p.reached.Radius); l <= d.Top; l++ {
 		r, z := p.radiusOf(l-1), p.value(l-1)
 		radius, maxSq, err := p.readPair(r.radius, r.maxSq)
 		if err != nil {
@@ -59,7 +77,7 @@ func (p *clbpPass) keepRows(d *rowsDown) {
 		for j := range still {
 			still[j] = lo[j] == hi[j]
 		}
-		p.reached.radius, p.reached.maxSq, p.reached.still = append(p.reached.radius, radius), append(p.reached.maxSq, maxSq), append(p.reached.still, still)
+		p.reached.Radius, p.reached.MaxSq, p.reached.Still = append(p.reached.Radius, radius), append(p.reached.MaxSq, maxSq), append(p.reached.Still, still)
 	}
 	p.down = d
 }
@@ -76,7 +94,7 @@ func (p *clbpPass) keepInputs(l int, s Interval) {
 	if err != nil {
 		return
 	}
-	p.down.lo = lo
+	p.down.Lo = lo
 	if s.Hi == nil {
 		return
 	}
@@ -84,13 +102,13 @@ func (p *clbpPass) keepInputs(l int, s Interval) {
 	if err != nil {
 		return
 	}
-	p.down.hi, p.down.nonNeg = hi, p.query.Inputs.nonNegs
+	p.down.Hi, p.down.NonNeg = hi, p.query.Inputs.nonNegs
 }
 
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
 func (p *clbpPass) sharpenUnits(k int) {
 	d := p.down
-	if p.down = nil; d == nil || d.top != k || p.err != nil {
+	if p.down = nil; d == nil || d.Top != k || p.err != nil {
 		return
 	}
 	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
@@ -103,13 +121,13 @@ func (p *clbpPass) sharpenUnits(k int) {
 		if p.query.Inputs.points[i] {
 			return
 		}
-		means, variances, err := p.sharper.noise(d, &p.reached, i)
+		means, variances, err := p.sharper.Noise(d, &p.reached, i)
 		if err != nil {
 			errs[i] = err
 			return
 		}
-		for r := range d.rows {
-			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.rows+r
+		for r := range d.Rows {
+			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.Rows+r
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
 				mean[at], variance[at] = precision.RoundHi(m), precision.RoundHi(v)
 			}
@@ -122,7 +140,7 @@ func (p *clbpPass) sharpenUnits(k int) {
 		}
 	}
 	p.dropTotal()
-	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.rows}
+	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.Rows}
 }
 
 // totalUp adds up what the layers have for row r.
@@ -136,9 +154,9 @@ func totalUp(layers [][]float64, r int) float64 {
 
 // sharpMargins are the property's rows, as the sharper takes them; items[p] is what it said.
 type sharpMargins struct {
-	sharper *sharper
-	down    *rowsDown
-	reached reaches
+	sharper *sharp.Network
+	down    *sharp.Rows
+	reached sharp.Reach
 	points  []bool
 	items   []*sharpItem
 }
@@ -160,7 +178,7 @@ func (n *CLBPMargins) Sharpen(p int) error {
 	if s == nil || s.points[p] || s.items[p] != nil {
 		return nil
 	}
-	mean, variance, err := s.sharper.noise(s.down, &s.reached, p)
+	mean, variance, err := s.sharper.Noise(s.down, &s.reached, p)
 	if err == nil {
 		s.items[p] = &sharpItem{mean, variance}
 	}
@@ -172,7 +190,7 @@ func (n *CLBPMargins) SharpLevels(p int) int {
 	if n.sharp == nil || n.sharp.points[p] {
 		return 0
 	}
-	return n.sharp.down.top - n.sharp.sharper.first + 1
+	return n.sharp.down.Top - n.sharp.sharper.First() + 1
 }
 
 // Sharp returns what ByLines.At says of row r of item p, with less noise (docs/theory.md (34),

@@ -1,4 +1,4 @@
-package bound
+package sharp
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ import (
 type exact struct {
 	post  *posterior.Posterior
 	first int
-	d     *rowsDown
-	r     *reaches
+	d     *Rows
+	r     *Reach
 	row   int
 }
 
@@ -50,11 +50,11 @@ var overPi, _ = new(big.Float).SetPrec(300).SetString("0.63661977236758134307553
 // square of the row's coefficient of pre-activation i of layer l.
 func (x *exact) square(l, i int) *big.Float {
 	switch {
-	case l < x.d.top:
-		a := exactly(x.d.a[l][i*x.d.rows+x.row])
+	case l < x.d.Top:
+		a := exactly(x.d.A[l][i*x.d.Rows+x.row])
 		return times(a, a)
-	case x.d.squares != nil:
-		return exactly(x.d.squares[i*x.d.rows+x.row])
+	case x.d.Squares != nil:
+		return exactly(x.d.Squares[i*x.d.Rows+x.row])
 	case i == x.row%x.post.Layers[l].Outputs():
 		return exactly(1)
 	}
@@ -75,8 +75,8 @@ func (x *exact) plain(l int) (mean, variance *big.Float) {
 	mean, variance = exactly(0), exactly(0)
 	for j := range x.post.Layers[l].Inputs() {
 		s := x.spread(l, j)
-		mean.Add(mean, times(root(s), exactly(x.r.radius[l][j])))
-		variance.Add(variance, times(s, exactly(x.r.maxSq[l][j])))
+		mean.Add(mean, times(root(s), exactly(x.r.Radius[l][j])))
+		variance.Add(variance, times(s, exactly(x.r.MaxSq[l][j])))
 	}
 	for i, b := range x.post.Layers[l].Bias.SdHi {
 		variance.Add(variance, times(x.square(l, i), exactly(b), exactly(b)))
@@ -89,7 +89,7 @@ func (x *exact) below(l, k int) (means, deviations, largest *big.Float) {
 	means, deviations, largest = exactly(0), exactly(0), exactly(0)
 	out := x.post.Layers[l-1].Outputs()
 	for j := range out {
-		if x.r.still[l][j] {
+		if x.r.Still[l][j] {
 			continue
 		}
 		m, sd, s := exactly(x.post.Layers[l-1].Weight.Mean[k*out+j]), exactly(x.post.Layers[l-1].Weight.SdHi[k*out+j]), x.spread(l, j)
@@ -105,7 +105,7 @@ func (x *exact) below(l, k int) (means, deviations, largest *big.Float) {
 func (x *exact) through(l int) (mean, moved *big.Float) {
 	mean, moved = exactly(0), exactly(0)
 	for k := range x.post.Layers[l-1].Inputs() {
-		radius := exactly(x.r.radius[l-1][k])
+		radius := exactly(x.r.Radius[l-1][k])
 		m, v, most := x.below(l, k)
 		mean.Add(mean, times(radius, root(plus(m, v))))
 		moved.Add(moved, times(radius, radius, most))
@@ -116,7 +116,7 @@ func (x *exact) through(l int) (mean, moved *big.Float) {
 func (x *exact) overInputs(above bool) (mean, moved *big.Float) {
 	mean, moved = exactly(0), exactly(0)
 	for k := range x.post.Layers[0].Inputs() {
-		radius, own := exactly(x.r.radius[0][k]), exactly(0)
+		radius, own := exactly(x.r.Radius[0][k]), exactly(0)
 		m, v, most := exactly(0), exactly(0), exactly(0)
 		if x.first == 0 {
 			own = x.spread(0, k)
@@ -124,10 +124,10 @@ func (x *exact) overInputs(above bool) (mean, moved *big.Float) {
 		if above {
 			m, v, most = x.below(1, k)
 		}
-		lo := x.d.lo[k*x.d.rows+x.row]
+		lo := x.d.Lo[k*x.d.Rows+x.row]
 		a := exactly(math.Abs(lo))
-		if x.d.hi != nil {
-			hi := x.d.hi[k*x.d.rows+x.row]
+		if x.d.Hi != nil {
+			hi := x.d.Hi[k*x.d.Rows+x.row]
 			a = exactly(max(lo, -hi, 0))
 		}
 		less := own
@@ -143,7 +143,7 @@ func (x *exact) overInputs(above bool) (mean, moved *big.Float) {
 
 func (x *exact) noise() (mean, variance []float64) {
 	moved := exactly(0)
-	for l := x.d.top; l >= x.first; l-- {
+	for l := x.d.Top; l >= x.first; l-- {
 		m, v := x.plain(l)
 		r := plus(root(v), moved)
 		v, moved = times(r, r), exactly(0)
@@ -195,48 +195,44 @@ func TestSharpNoise(t *testing.T) {
 			post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: draw(sizes[k] * sizes[k+1]), Bias: draw(sizes[k+1])})
 		}
 		post.Layers[first].Bias = posterior.NewParams(some(sizes[first+1], r.NormFloat64), some(sizes[first+1], func() float64 { return 0.1 }), posterior.ScaleSD)
-		layers, err := newLayers(post, Float64)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var looks atomic.Int64
 		most, stop := int64(math.MaxInt64), errors.New("enough")
-		s := newSharper(post, layers, true, func() error {
+		s := New(post, func() error {
 			if looks.Add(1) > most {
 				return stop
 			}
 			return nil
 		})
 		const items = 2
-		d := &rowsDown{top: len(sizes) - 2, rows: 3}
+		d := &Rows{Top: len(sizes) - 2, Rows: 3}
 		if units := r.IntN(2) == 0 && len(sizes) > 3; units {
-			d.top--
-			d.rows = 2 * sizes[d.top+1]
+			d.Top--
+			d.Rows = 2 * sizes[d.Top+1]
 		} else {
-			d.squares = some(items*sizes[d.top+1]*d.rows, r.ExpFloat64)
+			d.Squares = some(items*sizes[d.Top+1]*d.Rows, r.ExpFloat64)
 		}
-		if d.top < max(1, first) {
+		if d.Top < max(1, first) {
 			continue
 		}
-		reached := &reaches{}
-		for l := range d.top + 1 {
-			d.a = append(d.a, some(items*sizes[l+1]*d.rows, r.NormFloat64))
-			reached.radius = append(reached.radius, some(items*sizes[l], func() float64 { return r.ExpFloat64() * float64(r.IntN(4)) }))
-			reached.maxSq = append(reached.maxSq, some(items*sizes[l], r.ExpFloat64))
+		reached := &Reach{}
+		for l := range d.Top + 1 {
+			d.A = append(d.A, some(items*sizes[l+1]*d.Rows, r.NormFloat64))
+			reached.Radius = append(reached.Radius, some(items*sizes[l], func() float64 { return r.ExpFloat64() * float64(r.IntN(4)) }))
+			reached.MaxSq = append(reached.MaxSq, some(items*sizes[l], r.ExpFloat64))
 			still := make([]bool, items*sizes[l])
 			for j := range still {
 				still[j] = r.IntN(4) == 0
 			}
-			reached.still = append(reached.still, still)
+			reached.Still = append(reached.Still, still)
 		}
-		d.lo = some(items*sizes[0]*d.rows, r.NormFloat64)
+		d.Lo = some(items*sizes[0]*d.Rows, r.NormFloat64)
 		if r.IntN(2) == 0 {
-			d.hi = make([]float64, len(d.lo))
-			for j, lo := range d.lo {
-				d.hi[j] = lo + r.ExpFloat64()*float64(r.IntN(2))
+			d.Hi = make([]float64, len(d.Lo))
+			for j, lo := range d.Lo {
+				d.Hi[j] = lo + r.ExpFloat64()*float64(r.IntN(2))
 			}
 			for range items {
-				d.nonNeg = append(d.nonNeg, r.IntN(3) == 0)
+				d.NonNeg = append(d.NonNeg, r.IntN(3) == 0)
 			}
 		}
 		if s.first != first {
@@ -244,20 +240,20 @@ func TestSharpNoise(t *testing.T) {
 		}
 		for item := range items {
 			looks.Store(0)
-			mean, variance, err := s.noise(d, reached, item)
+			mean, variance, err := s.Noise(d, reached, item)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// Wherever the work has to stop, there is nothing, and it stops at once.
 			all := looks.Swap(0)
 			most = r.Int64N(all)
-			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks.Load() > most+int64(4*len(sizes)*len(d.parts())) {
+			if m, v, err := s.Noise(d, reached, item); m != nil || v != nil || err != stop || looks.Load() > most+int64(4*len(sizes)*len(d.parts())) {
 				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks.Load()-most)
 			}
 			if most = math.MaxInt64; all < int64(len(mean)) {
 				t.Errorf("%d looks for %d layers", all, len(mean))
 			}
-			for row := range d.rows {
+			for row := range d.Rows {
 				x := &exact{post: post, first: first, d: d.item(item, sizes), r: reached.item(item, sizes), row: row}
 				m, v := x.noise()
 				for l := range m {
@@ -276,45 +272,46 @@ func TestSharpNoise(t *testing.T) {
 }
 
 // item is one of several.
-func (d *rowsDown) item(p int, sizes []int) *rowsDown {
+func (d *Rows) item(p int, sizes []int) *Rows {
 	part := func(list []float64, n int) []float64 {
 		if list == nil {
 			return nil
 		}
 		return list[p*n : (p+1)*n]
 	}
-	one := &rowsDown{top: d.top, rows: d.rows, squares: part(d.squares, sizes[d.top+1]*d.rows), lo: part(d.lo, sizes[0]*d.rows), hi: part(d.hi, sizes[0]*d.rows)}
-	if d.hi != nil && d.nonNeg[p] {
-		one.hi = nil // the other end says nothing where no input is negative
+	one := &Rows{Top: d.Top, Rows: d.Rows, Squares: part(d.Squares, sizes[d.Top+1]*d.Rows), Lo: part(d.Lo, sizes[0]*d.Rows), Hi: part(d.Hi, sizes[0]*d.Rows)}
+	if d.Hi != nil && d.NonNeg[p] {
+		one.Hi = nil // the other end says nothing where no input is negative
 	}
-	for l, a := range d.a {
-		one.a = append(one.a, part(a, sizes[l+1]*d.rows))
+	for l, a := range d.A {
+		one.A = append(one.A, part(a, sizes[l+1]*d.Rows))
 	}
 	return one
 }
 
-func (r *reaches) item(p int, sizes []int) *reaches {
-	one := &reaches{}
-	for l := range r.radius {
+func (r *Reach) item(p int, sizes []int) *Reach {
+	one := &Reach{}
+	for l := range r.Radius {
 		n := sizes[l]
-		one.radius, one.maxSq, one.still = append(one.radius, r.radius[l][p*n:(p+1)*n]), append(one.maxSq, r.maxSq[l][p*n:(p+1)*n]), append(one.still, r.still[l][p*n:(p+1)*n])
+		one.Radius, one.MaxSq, one.Still = append(one.Radius, r.Radius[l][p*n:(p+1)*n]), append(one.MaxSq, r.MaxSq[l][p*n:(p+1)*n]), append(one.Still, r.Still[l][p*n:(p+1)*n])
 	}
 	return one
 }
 
 // TestSharperRefuses: what has no proof is left as it is.
 func TestSharperRefuses(t *testing.T) {
-	netOf := func(weight float64, act network.Activation) ([]layer, *posterior.Posterior) {
+	netOf := func(weight float64, act network.Activation, chain bool) *posterior.Posterior {
 		one := posterior.NewParams([]float64{weight}, []float64{1}, posterior.ScaleSD)
 		post := &posterior.Posterior{Scale: posterior.ScaleSD}
 		for _, a := range []network.Activation{act, {}} {
 			post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(1, 1, a), Weight: one, Bias: one})
 		}
-		layers, err := newLayers(post, Float64)
-		if err != nil {
-			t.Fatal(err)
+		if !chain {
+			post.Layers[1].Layer = network.DenseLayer(2, 1, network.Activation{})
+			post.Layers[1].Sources = []int{0, -1}
+			post.Layers[1].Weight = posterior.NewParams([]float64{weight, weight}, []float64{1, 1}, posterior.ScaleSD)
 		}
-		return layers, post
+		return post
 	}
 	for _, c := range []struct {
 		weight float64
@@ -325,8 +322,7 @@ func TestSharperRefuses(t *testing.T) {
 		{1, network.Activation{Kind: network.ReLU}, true, true}, {1, network.Activation{Kind: network.Sigmoid}, true, true},
 		{1, network.Activation{Kind: network.ReLU}, false, false}, {0x1p60, network.Activation{Kind: network.ReLU}, true, false},
 	} {
-		layers, post := netOf(c.weight, c.act)
-		if s := newSharper(post, layers, c.chain, func() error { return nil }); (s != nil) != c.serves {
+		if s := New(netOf(c.weight, c.act, c.chain), func() error { return nil }); (s != nil) != c.serves {
 			t.Errorf("%+v: %v", c, s)
 		}
 	}
@@ -365,14 +361,14 @@ func TestSharpLoops(t *testing.T) {
 		for k := range ranges {
 			own, p, v := own[k], half.means[k%half.rows], half.deviations[k%half.rows]
 			q := float64(a[k]*a[k]) + float64(twoOverPi*(own+p+v)) + float64(restOverPi*min(own, p))
-			up := float64(math.Sqrt(float64(q*grow)+sharpTiny)*(1+0x1p-50)) - a[k]
+			up := float64(math.Sqrt(float64(q*grow)+Tiny)*(1+0x1p-50)) - a[k]
 			ranges[k] += float64(math.Nextafter(up, 9) * 0.7)
 		}
 		for v := vector.None; v <= vector.Here(); v++ {
 			got, again, most, mean := make([]float64, rows), make([]float64, rows), make([]float64, rows), slices.Clone(before)
 			weighRows(got, weights, at, x, v)
 			weighRowsMost(again, most, weights, at, x, v)
-			(&sharpRows{sharper: &sharper{grow: grow, vectors: v}}).addRanges(mean, a, own, half, 0.7)
+			(&part{Network: &Network{grow: grow, vectors: v}}).addRanges(mean, a, own, half, 0.7)
 			for what, pair := range map[string][2][]float64{"sums": {got, want}, "sums again": {again, want}, "largest": {most, largest}, "ranges": {mean, ranges}} {
 				if !slices.Equal(pair[0], pair[1]) {
 					t.Fatalf("%v, %d weights, %d rows: %s %v, want %v", v, n, rows, what, pair[0], pair[1])

@@ -1,8 +1,8 @@
-// Code generated from sharplanes_f64x8.go by TestSharpLanesGenerated -update. DO NOT EDIT.
+// Code generated from lanes_f64x8.go by TestLanesGenerated -update. DO NOT EDIT.
 
 //go:build goexperiment.simd && amd64
 
-package bound
+package sharp
 
 import "simd/archsimd"
 
@@ -46,11 +46,11 @@ func weighRowsMostF64x4(to, most, weights []float64, at []int, x []float64) {
 	}
 }
 
-// addRangesF64x4 is sharpRows.addRanges.
+// addRangesF64x4 is part.addRanges.
 func addRangesF64x4(mean, a, own []float64, n *linear, radius, grow float64) {
 	const width = 4
 	two, rest, wide, one := archsimd.BroadcastFloat64x4(twoOverPi), archsimd.BroadcastFloat64x4(restOverPi), archsimd.BroadcastFloat64x4(radius), archsimd.BroadcastUint64x4(1)
-	growing, tiny, more := archsimd.BroadcastFloat64x4(grow), archsimd.BroadcastFloat64x4(sharpTiny), archsimd.BroadcastFloat64x4(1+0x1p-50)
+	growing, tiny, more := archsimd.BroadcastFloat64x4(grow), archsimd.BroadcastFloat64x4(Tiny), archsimd.BroadcastFloat64x4(1+0x1p-50)
 	for i := 0; i+width <= len(mean); i += width {
 		u := i % n.rows
 		a, own, p := archsimd.LoadFloat64x4Slice(a[i:]), archsimd.LoadFloat64x4Slice(own[i:]), archsimd.LoadFloat64x4Slice(n.means[u:])

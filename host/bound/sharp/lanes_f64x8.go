@@ -1,6 +1,6 @@
 //go:build goexperiment.simd && amd64
 
-package bound
+package sharp
 
 import "simd/archsimd"
 
@@ -44,11 +44,11 @@ func weighRowsMostF64x8(to, most, weights []float64, at []int, x []float64) {
 	}
 }
 
-// addRangesF64x8 is sharpRows.addRanges.
+// addRangesF64x8 is part.addRanges.
 func addRangesF64x8(mean, a, own []float64, n *linear, radius, grow float64) {
 	const width = 8
 	two, rest, wide, one := archsimd.BroadcastFloat64x8(twoOverPi), archsimd.BroadcastFloat64x8(restOverPi), archsimd.BroadcastFloat64x8(radius), archsimd.BroadcastUint64x8(1)
-	growing, tiny, more := archsimd.BroadcastFloat64x8(grow), archsimd.BroadcastFloat64x8(sharpTiny), archsimd.BroadcastFloat64x8(1+0x1p-50)
+	growing, tiny, more := archsimd.BroadcastFloat64x8(grow), archsimd.BroadcastFloat64x8(Tiny), archsimd.BroadcastFloat64x8(1+0x1p-50)
 	for i := 0; i+width <= len(mean); i += width {
 		u := i % n.rows
 		a, own, p := archsimd.LoadFloat64x8Slice(a[i:]), archsimd.LoadFloat64x8Slice(own[i:]), archsimd.LoadFloat64x8Slice(n.means[u:])

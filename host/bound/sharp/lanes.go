@@ -1,6 +1,6 @@
 //go:build goexperiment.simd && amd64
 
-package bound
+package sharp
 
 //go:generate go test . -run LanesGenerated -update
 
@@ -26,7 +26,7 @@ func weighLanes(to, most, weights []float64, at []int, x []float64, v vector.Set
 	return true
 }
 
-// rangeLanes is sharpRows.addRanges. The next number is the next word, as x is above 0; what is no
+// rangeLanes is part.addRanges. The next number is the next word, as x is above 0; what is no
 // number or infinite ends as none.
 func rangeLanes(mean, a, own []float64, n *linear, radius, grow float64, v vector.Set) bool {
 	switch {

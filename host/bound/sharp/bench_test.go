@@ -1,4 +1,4 @@
-package bound
+package sharp
 
 import (
 	"math/rand/v2"
@@ -27,24 +27,20 @@ func BenchmarkSharpNoise(b *testing.B) {
 		}
 		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: draw(sizes[k] * sizes[k+1]), Bias: draw(sizes[k+1])})
 	}
-	layers, err := newLayers(post, Float64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := newSharper(post, layers, true, func() error { return nil })
-	d, reached := &rowsDown{top: 1, rows: 256}, &reaches{}
+	s := New(post, func() error { return nil })
+	d, reached := &Rows{Top: 1, Rows: 256}, &Reach{}
 	for l := range 2 {
-		d.a = append(d.a, some(sizes[l+1]*d.rows, r.NormFloat64))
+		d.A = append(d.A, some(sizes[l+1]*d.Rows, r.NormFloat64))
 		still := make([]bool, sizes[l])
 		for j := range still {
 			still[j] = l > 0 && r.IntN(2) == 0
 		}
-		reached.radius = append(reached.radius, some(sizes[l], r.ExpFloat64))
-		reached.maxSq, reached.still = append(reached.maxSq, some(sizes[l], r.ExpFloat64)), append(reached.still, still)
+		reached.Radius = append(reached.Radius, some(sizes[l], r.ExpFloat64))
+		reached.MaxSq, reached.Still = append(reached.MaxSq, some(sizes[l], r.ExpFloat64)), append(reached.Still, still)
 	}
-	d.lo = some(sizes[0]*d.rows, r.NormFloat64)
+	d.Lo = some(sizes[0]*d.Rows, r.NormFloat64)
 	for b.Loop() {
-		if _, _, err := s.noise(d, reached, 0); err != nil {
+		if _, _, err := s.Noise(d, reached, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

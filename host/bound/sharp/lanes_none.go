@@ -1,6 +1,6 @@
 //go:build !(goexperiment.simd && amd64)
 
-package bound
+package sharp
 
 import "psafe/internal/vector"
 

@@ -1,4 +1,4 @@
-package bound
+package sharp
 
 import (
 	"math"
@@ -7,12 +7,12 @@ import (
 	"psafe/internal/vector"
 )
 
-// sharpRows are some rows of an item while their noise is computed: arrays are [places x rows], so
+// part are some rows of an item while their noise is computed: arrays are [places x rows], so
 // that what is beside each other in them are lanes of vectors.
-type sharpRows struct {
-	*sharper
-	d    *rowsDown
-	r    *reaches
+type part struct {
+	*Network
+	d    *Rows
+	r    *Reach
 	item int
 	// varies are the inputs of each layer that vary, row is which of the rows a place has or noRow.
 	varies [][]int
@@ -28,11 +28,11 @@ type spread struct {
 
 func (c *spread) of(j int) []float64 { return c.s[j*c.rows : (j+1)*c.rows] }
 
-// noise writes to the rows of mean and variance what sharper.noise says. The error is that of ended.
-func (t *sharpRows) noise(mean, variance [][]float64) error {
+// noise writes to the rows of mean and variance what Network.noise says. The error is that of ended.
+func (t *part) noise(mean, variance [][]float64) error {
 	moved := make([]float64, len(t.row)) // what the layer above adds to the deviation
 	var below *spread                    // of layer 0, where layer 1 has asked for it
-	for l := t.d.top; l >= t.first; l-- {
+	for l := t.d.Top; l >= t.first; l-- {
 		c, square := below, t.squared(l)
 		if c == nil {
 			c = t.spreads(l, square)
@@ -64,7 +64,7 @@ func (t *sharpRows) noise(mean, variance [][]float64) error {
 		}
 		for i, row := range t.row {
 			if row != noRow {
-				mean[t.d.top-l][row], variance[t.d.top-l][row] = e[i], v[i]
+				mean[t.d.Top-l][row], variance[t.d.Top-l][row] = e[i], v[i]
 			}
 		}
 	}
@@ -87,21 +87,21 @@ func less(plain, alone []float64, other func() (mean, moved []float64)) (mean, m
 }
 
 // squared are the squares of the rows' coefficients over layer l, [out x rows]; nil for units.
-func (t *sharpRows) squared(l int) []float64 {
+func (t *part) squared(l int) []float64 {
 	d, out := t.d, t.post.Layers[l].Outputs()
-	if l == d.top && d.units() {
+	if l == d.Top && d.units() {
 		return nil
 	}
 	square := make([]float64, out*len(t.row))
 	for o := range out {
-		to, from := square[o*len(t.row):(o+1)*len(t.row)], (t.item*out+o)*d.rows
+		to, from := square[o*len(t.row):(o+1)*len(t.row)], (t.item*out+o)*d.Rows
 		for i, row := range t.row {
 			switch {
 			case row == noRow:
-			case l == d.top:
-				to[i] = d.squares[from+row]
+			case l == d.Top:
+				to[i] = d.Squares[from+row]
 			default:
-				a := d.a[l][from+row]
+				a := d.A[l][from+row]
 				to[i] = float64(a * a)
 			}
 		}
@@ -110,7 +110,7 @@ func (t *sharpRows) squared(l int) []float64 {
 }
 
 // spreads returns the spreads of layer l, of rows whose squares are given.
-func (t *sharpRows) spreads(l int, square []float64) *spread {
+func (t *part) spreads(l int, square []float64) *spread {
 	lay := &t.post.Layers[l]
 	in, out, sd := lay.Inputs(), lay.Outputs(), lay.Weight.SdHi
 	if square == nil {
@@ -148,11 +148,11 @@ func (t *sharpRows) spreads(l int, square []float64) *spread {
 }
 
 // variance is (12).
-func (t *sharpRows) variance(l int, c *spread, square []float64) []float64 {
+func (t *part) variance(l int, c *spread, square []float64) []float64 {
 	lay, rows := &t.post.Layers[l], len(t.row)
 	in := lay.Inputs()
 	v := make([]float64, rows)
-	for j, most := range t.r.maxSq[l][t.item*in : (t.item+1)*in] {
+	for j, most := range t.r.MaxSq[l][t.item*in : (t.item+1)*in] {
 		for i, x := range c.of(j) {
 			v[i] += float64(x * most)
 		}
@@ -172,10 +172,10 @@ func (t *sharpRows) variance(l int, c *spread, square []float64) []float64 {
 }
 
 // plain is (11).
-func (t *sharpRows) plain(l int, c *spread) []float64 {
+func (t *part) plain(l int, c *spread) []float64 {
 	in := t.post.Layers[l].Inputs()
 	e := make([]float64, len(t.row))
-	for j, radius := range t.r.radius[l][t.item*in : (t.item+1)*in] {
+	for j, radius := range t.r.Radius[l][t.item*in : (t.item+1)*in] {
 		for i, x := range c.of(j) {
 			e[i] += float64(math.Sqrt(x) * radius)
 		}
@@ -199,7 +199,7 @@ type linear struct {
 	w, v       []float64
 }
 
-func (t *sharpRows) newLinear(l int, c *spread) *linear {
+func (t *part) newLinear(l int, c *spread) *linear {
 	n := &linear{make([]float64, c.rows), make([]float64, c.rows), make([]float64, c.rows), c.rows, t.varies[l], nil, nil, nil}
 	for _, j := range n.varies {
 		n.at = append(n.at, j*c.rows)
@@ -208,7 +208,7 @@ func (t *sharpRows) newLinear(l int, c *spread) *linear {
 	return n
 }
 
-func (t *sharpRows) linear(n *linear, l, k int, c *spread) {
+func (t *part) linear(n *linear, l, k int, c *spread) {
 	lay := &t.post.Layers[l-1]
 	out := lay.Outputs()
 	mean, sd := lay.Weight.Mean[k*out:(k+1)*out], lay.Weight.SdHi[k*out:(k+1)*out]
@@ -260,11 +260,11 @@ func weighRowsMost(to, most, weights []float64, at []int, x []float64, v vector.
 
 // through is (34) for layer l > 1: the mean, over the weights of layer l-1, of the mean that the
 // linear process has, and how much it moves with them.
-func (t *sharpRows) through(l int, c *spread) (mean, moved []float64) {
+func (t *part) through(l int, c *spread) (mean, moved []float64) {
 	in, rows := t.post.Layers[l-1].Inputs(), len(t.row)
 	mean, moved = make([]float64, rows), make([]float64, rows)
 	n := t.newLinear(l, c)
-	for k, radius := range t.r.radius[l-1][t.item*in : (t.item+1)*in] {
+	for k, radius := range t.r.Radius[l-1][t.item*in : (t.item+1)*in] {
 		if radius == 0 {
 			continue
 		}
@@ -296,7 +296,7 @@ func repeat(list []float64, rows int) {
 // overInputs is (38): the mean of what noise adds to the range of the rows over the box of
 // inputs. above are the spreads of layer 1, nil to leave its noise out, below those of layer 0,
 // nil if it has none.
-func (t *sharpRows) overInputs(above, below *spread) (mean, moved []float64) {
+func (t *part) overInputs(above, below *spread) (mean, moved []float64) {
 	in, rows := t.post.Layers[0].Inputs(), len(t.row)
 	mean, moved = make([]float64, rows), make([]float64, rows)
 	zeros, a := make([]float64, rows), make([]float64, rows)
@@ -304,7 +304,7 @@ func (t *sharpRows) overInputs(above, below *spread) (mean, moved []float64) {
 	if above != nil {
 		n = t.newLinear(1, above)
 	}
-	for k, radius := range t.r.radius[0][t.item*in : (t.item+1)*in] {
+	for k, radius := range t.r.Radius[0][t.item*in : (t.item+1)*in] {
 		if radius == 0 {
 			continue
 		}
@@ -332,7 +332,7 @@ func (t *sharpRows) overInputs(above, below *spread) (mean, moved []float64) {
 
 // addRanges adds one input's term of (38) to each row: a is the least magnitude of its coefficient,
 // own the spread of that by layer 0, and n that by layer 1.
-func (t *sharpRows) addRanges(mean, a, own []float64, n *linear, radius float64) {
+func (t *part) addRanges(mean, a, own []float64, n *linear, radius float64) {
 	if rangeLanes(mean, a, own, n, radius, t.grow, t.vectors) {
 		return
 	}
@@ -345,26 +345,26 @@ func (t *sharpRows) addRanges(mean, a, own []float64, n *linear, radius float64)
 }
 
 // least sets a to the least magnitudes of the rows' coefficients of input k.
-func (t *sharpRows) least(a []float64, k int) {
+func (t *part) least(a []float64, k int) {
 	d := t.d
-	from := (t.item*t.post.Layers[0].Inputs() + k) * d.rows
-	oneEnd := d.hi == nil || d.nonNeg[t.item]
+	from := (t.item*t.post.Layers[0].Inputs() + k) * d.Rows
+	oneEnd := d.Hi == nil || d.NonNeg[t.item]
 	for i, row := range t.row {
 		switch {
 		case row == noRow:
 		case oneEnd:
-			a[i] = math.Abs(d.lo[from+row])
+			a[i] = math.Abs(d.Lo[from+row])
 		default:
-			a[i] = max(d.lo[from+row], -d.hi[from+row], 0)
+			a[i] = max(d.Lo[from+row], -d.Hi[from+row], 0)
 		}
 	}
 }
 
 // more covers the roundings of a sum, and what has underflowed in it.
-func (s *sharper) more(x float64) float64 { return float64(x*s.grow) + sharpTiny }
+func (s *Network) more(x float64) float64 { return float64(x*s.grow) + Tiny }
 
 // grown covers those of several; what is no number becomes +Inf.
-func (s *sharper) grown(sums []float64) []float64 {
+func (s *Network) grown(sums []float64) []float64 {
 	for i, x := range sums {
 		if sums[i] = s.more(x); !(sums[i] <= math.MaxFloat64) {
 			sums[i] = math.Inf(1)
@@ -375,7 +375,7 @@ func (s *sharper) grown(sums []float64) []float64 {
 
 // bounded1 is +Inf for what is too large to be sure that nothing underflows.
 func bounded1(x float64) float64 {
-	if !(x <= sharpMost) {
+	if !(x <= Most) {
 		return math.Inf(1)
 	}
 	return x

@@ -1,0 +1,168 @@
+// Package sharp bounds the noise that rows meet over a box, of all layers together: the host's sums for
+// concentration LBP.
+package sharp
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/model/posterior"
+	"psafe/internal/fault"
+	"psafe/internal/vector"
+)
+
+// The mean of noise over a box, sharper than (11) (docs/theory.md, section 3.5): it is taken
+// together with what the row does over the box, and the noise of layers above the first by
+// comparing it with a process that is linear in what is below (34). All of it is computed on the
+// host, in float64 rounded up, from the coefficients of rows that a device has computed: a few
+// products of matrices for rows that decide something (rows.go).
+
+// twoOverPi is 2/pi = 0.63661977236758134308, rounded up, and restOverPi is 1 - 2/pi.
+const (
+	twoOverPi  = 0.6366197723675815
+	restOverPi = 0.36338022763241870
+)
+
+// Tiny covers products that underflow, if weights and deviations are at most mostWeight and
+// no spread is above Most.
+const (
+	Tiny       = 0x1p-400
+	Most       = 0x1p100
+	mostWeight = 0x1p50
+)
+
+// Network knows the weights of a chain of dense layers; first is the lowest layer with noise.
+type Network struct {
+	post    *posterior.Posterior
+	first   int
+	vectors vector.Set
+	// grow covers n + 16 roundings, twice.
+	grow float64
+	// ended says why the work has to stop. What it is told in the middle, noise is told at its end.
+	ended func() error
+}
+
+// New returns nil for what it cannot serve: networks that are no chains, those of one
+// layer, activations that steepen, and weights that are out of range.
+func New(post *posterior.Posterior, ended func() error) *Network {
+	s := &Network{post: post, ended: ended, first: len(post.Layers)}
+	s.vectors, _ = vector.InUse() // of an error a device has told
+	n := 0
+	if !post.Network().Chain() || len(post.Layers) < 2 {
+		return nil
+	}
+	for k := range post.Layers {
+		l := &post.Layers[k]
+		if k < len(post.Layers)-1 && !(l.Activation.Lipschitz() <= 1) {
+			return nil
+		}
+		for _, list := range [][]float64{l.Weight.Mean, l.Weight.SdHi, l.Bias.SdHi} {
+			if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= mostWeight) }) {
+				return nil
+			}
+		}
+		if slices.ContainsFunc(l.Weight.SdHi, positive) || slices.ContainsFunc(l.Bias.SdHi, positive) {
+			s.first = min(s.first, k)
+		}
+		n = max(n, l.Inputs(), l.Outputs())
+	}
+	s.grow = 1 + float64(n+16)*0x1p-50
+	return s
+}
+
+func positive(x float64) bool { return x > 0 }
+
+// First is the lowest layer with noise.
+func (s *Network) First() int { return s.first }
+
+// Rows are rows of layer Top, on their way down: what was met.
+type Rows struct {
+	Top, Rows int
+	// A[l] are the coefficients of the pre-activations of layer l, [Items x out x Rows]; of the top,
+	// Squares are those of the property's rows squared, and nil stands for units, again and again.
+	A       [][]float64
+	Squares []float64
+	// Lo and Hi are the coefficients of the network's inputs, [Items x in x Rows]; Hi is nil where
+	// no input is negative. Of an item without negative inputs Lo is the coefficients, so that what is
+	// bounded beside it changes nothing.
+	Lo, Hi []float64
+	NonNeg []bool // of each item
+}
+
+// Reach bound, for what feeds each layer, how far it varies over the box and its squares:
+// [layer][Items x in]. Still says what does not vary at all, as dead neurons.
+type Reach struct {
+	Radius, MaxSq [][]float64
+	Still         [][]bool
+}
+
+// Noise bounds mean and variance of the noise of rows of an item, for each layer from the top
+// down to the first with noise, [Rows] each. A row is then at least as far above m0 - sum of
+// means as docs/theory.md (13a) says with these variances. Rows are shared out over all
+// cores. The error is that of ended, and there are no bounds then.
+func (s *Network) Noise(d *Rows, r *Reach, item int) (mean, variance [][]float64, err error) {
+	for range d.Top - s.first + 1 {
+		mean, variance = append(mean, make([]float64, d.Rows)), append(variance, make([]float64, d.Rows))
+	}
+	parts, varies := d.parts(), s.varying(r, item, d.Top)
+	errs := make([]error, len(parts))
+	fault.OnCores(context.Background(), len(parts), func(i int) {
+		t := &part{Network: s, d: d, r: r, item: item, varies: varies, row: parts[i]}
+		errs[i] = t.noise(mean, variance)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return mean, variance, nil
+}
+
+// varying lists the inputs of each layer up to top that vary over the box of an item.
+func (s *Network) varying(r *Reach, item, top int) [][]int {
+	list := make([][]int, top+1)
+	for l := range list {
+		in := s.post.Layers[l].Inputs()
+		for j, still := range r.Still[l][item*in : (item+1)*in] {
+			if !still {
+				list[l] = append(list[l], j)
+			}
+		}
+	}
+	return list
+}
+
+// Rows are worked on partRows beside each other, or fewer, as many as a multiple of rowsBeside.
+const partRows, rowsBeside = 32, 8
+
+// parts shares the rows out: of units both rows are in one part, in its halves.
+func (d *Rows) parts() (list [][]int) {
+	rows, step := d.Rows, partRows
+	if d.units() {
+		rows, step = d.Rows/2, partRows/2
+	}
+	for from := 0; from < rows; from += step {
+		part := make([]int, (min(step, rows-from)+rowsBeside-1)/rowsBeside*rowsBeside)
+		for i := range part {
+			if part[i] = from + i; part[i] >= rows {
+				part[i] = noRow
+			}
+		}
+		for i, n := 0, len(part); d.units() && i < n; i++ {
+			other := noRow
+			if part[i] != noRow {
+				other = part[i] + rows
+			}
+			part = append(part, other)
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// noRow is in the place of a row where there are fewer.
+const noRow = -1
+
+// units reports whether the rows are those of the units of the top.
+func (d *Rows) units() bool { return d.Squares == nil }
