@@ -70,7 +70,7 @@ func TestOperations(t *testing.T) {
 	slices.Sort(listed)
 	slices.Sort(names)
 	if !slices.Equal(listed, names) {
-		t.Errorf("the list in host/bound/device.go has %q, the files of host/bound define %q", listed, names)
+		t.Errorf("the list in host/bound/operations.go has %q, the files of host/bound define %q", listed, names)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Arrays is what an operation lists its arrays in. All that is done with the arrays of every operation
@@ -90,12 +91,21 @@ func EachArray(op Operation, f func(name string, a Array)) {
 	op.Arrays(&Arrays{operation: op, each: f})
 }
 
-// Outputs lists the arrays that the operation writes, once all of their numbers are written.
-func Outputs(op Operation) []Output {
-	var list []Output
-	op.Arrays(&Arrays{operation: op, list: &list})
-	if g, is := op.(Gather); is && g.At+g.T < g.Total {
-		return nil
-	}
-	return list
+// Array is memory of one Device: a list of numbers in its precision.
+type Array interface {
+	// Len is the number of entries.
+	Len() int
 }
+
+// Interval is a pair of equally long arrays with Lo <= Hi entry by entry.
+type Interval struct{ Lo, Hi Array }
+
+// Operation is an operation of a Device: what it is given, as a struct with the operation's
+// name, in the file of that name, which says what it promises.
+type Operation interface {
+	// Arrays lists the arrays that the operation reads and writes, with their sizes.
+	Arrays(*Arrays)
+}
+
+// NameOf is the name of an operation as its files and kernels have it: "affine".
+func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Name()) }

@@ -30,17 +30,6 @@ func (m *Model) UploadBalls(boxes []property.Box, balls []*property.Ball) (*Nois
 	return m.uploadNoisy(boxes, items)
 }
 
-// ballItem is a ball of float64 numbers around a centre in the box, and the box as the device has it.
-type ballItem struct {
-	norm           int
-	centre, radius []float64
-	// lo and hi are the device's ends; shutLo and shutHi say where no point of T is below, or above, the
-	// centre; mostSq bounds squares of inputs.
-	lo, hi         []float64
-	shutLo, shutHi []bool
-	mostSq         []float64
-}
-
 func newBallItem(box property.Box, ball *property.Ball, p Precision) *ballItem {
 	b, n := &ballItem{norm: ball.Norm}, len(box.Lo)
 	b.centre, b.radius = ball.Outer(box)
@@ -54,25 +43,6 @@ func newBallItem(box property.Box, ball *property.Ball, p Precision) *ballItem {
 	}
 	return b
 }
-
-// ballPass holds what a pass over balls knows of the weights.
-type ballPass struct {
-	items []*ballItem
-	post  *posterior.Posterior
-	// units are those of the first layer, of each item.
-	units []ballUnits
-	// grow covers the roundings of sums over inputs and over neurons, as in package sharp.
-	grow float64
-	// down are rows on their way; own is what the last layer says if it is the second.
-	down *ballDown
-	own  *ballThrough
-}
-
-// ballUnits are, for each unit of the first layer: by how much it goes down, or up, from the centre over
-// the ball in the mean at most, with the noise of its weights; size bounds the mean of |W u| over all u
-// of the ball, boxed or not, and the same of the means; steep is the greatest r_j sd_j; sizeSq bounds E
-// |(r_j W_j)|_2^2; variance is (12). most is size for the means as the device encloses them.
-type ballUnits struct{ lower, upper, size, most, steep, sizeSq, variance []float64 }
 
 // maximumUp bounds the mean of the greatest |g_k| of n standard normal variables: sqrt(2 ln(2n)), as
 // ln(2n) <= Len(2n) ln 2, which is below 0.6931471805599454 times that.

@@ -16,24 +16,6 @@ import (
 // at once). Of the sum and the noise of the two lowest layers together the least value is bounded in the
 // mean, by the norms of coefficients.
 
-// ballDown are rows on their way down, [Items x .. x rows] each.
-type ballDown struct {
-	top, rows int
-	// spread are the variances of the inputs' coefficients, variance is (12) of the first layer; nil
-	// where it has no noise.
-	spread, variance []float64
-	// second is the noise of the second layer, nil where it has none.
-	second *ballThrough
-	// lo and hi are the inputs' coefficients, nil where the rows end above: hi is nil where no
-	// input is negative.
-	lo, hi []float64
-}
-
-// ballThrough is the noise of the second layer in rows, [Items x rows] each: by (11), plain; or, in the
-// L2 norm, through the first layer's weights: sq is added under the root, and moved to the deviation of
-// the first layer's noise.
-type ballThrough struct{ plain, sq, moved []float64 }
-
 // beginRows begins to keep rows of layer k.
 func (p *clbpPass) beginRows(k, rows int) {
 	d := &ballDown{top: k, rows: rows}
@@ -343,13 +325,6 @@ func (p *clbpPass) raiseUnits(bound Array, rows int) {
 	}
 	p.dropTotal()
 	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: rows}
-}
-
-// overBall bounds the property's rows of a network of one layer.
-func (p *clbpPass) overBall(m mergedLayer) (Noises, error) {
-	bound := p.descendProperty(0, m, noiseArrays{}, form{})
-	p.raiseProperty(bound)
-	return p.noises(bound)
 }
 
 // raiseProperty takes from the ball what it says of rows of the property: of the bounds, and of the noise

@@ -39,49 +39,6 @@ func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
 	return &p.result, nil
 }
 
-// clbpPass is one PropagateCLBP under way.
-type clbpPass struct {
-	*Deviations
-	pass
-	query CLBPQuery
-	// radii[k] is what is known of the outputs of hidden layer k, moves[k] of how far its
-	// pre-activations vary.
-	radii []radiusArrays
-	moves []noiseArrays
-	// own is the noise of the layer in work, of its units.
-	own noiseArrays
-	// varies is the variance of sum_j |W_ij| radius_j of that layer, if its weights depend on each other.
-	varies Array
-	// alone is own with the noise that all layers share; joint is what the rows in work have met of that,
-	// top what the property's have met of the last layer.
-	alone      noiseArrays
-	joint, top []SharedRow
-	// total is the noise of the rows on their way down, added up if they are of a
-	// hidden layer and kept by level, in byLevel, if they are the property's; met are the levels.
-	total   noiseArrays
-	byLevel map[int]noiseArrays
-	apart   bool
-	met     map[int]bool
-	units   *run
-	// down are rows that are kept for the sharper, reached what it knows of reaches so far.
-	down    *sharp.Rows
-	reached sharp.Reach
-	result  CLBPMargins
-	share   passShare
-	// ball is nil where T is made of boxes.
-	ball *ballPass
-}
-
-type radiusArrays struct{ radius, radiusSq, maxSq Array }
-
-// noiseArrays are mean and variance of rows; cols of them, repeated. Those that are kept are
-// not released when more is added to them.
-type noiseArrays struct {
-	mean, variance Array
-	cols           int
-	kept           bool
-}
-
 func (p *clbpPass) run() error {
 	p.result = CLBPMargins{Items: p.pass.query.Batch.Items, Rows: p.query.Rows.rows}
 	last := len(p.layers) - 1
@@ -132,12 +89,6 @@ func (p *clbpPass) hiddenLayer(k int) {
 	p.activate(k)
 	p.vary(k)
 	p.relax(k)
-}
-
-// tightens reports whether rows of layer k's units are taken down.
-func (p *clbpPass) tightens(k int) bool {
-	l := &p.layers[k]
-	return (l.class == bounded || l.class == sure) && p.worthRows(l)
 }
 
 // aroundCentre reports whether layer k is bounded by what it is at the centre of the box and by how
@@ -290,4 +241,20 @@ func (p *clbpPass) noises(lo Array) (n Noises, err error) {
 		n.Mean, n.Var = append(n.Mean, mean), append(n.Var, variance)
 	}
 	return n, nil
+}
+
+// overBall bounds the property's rows of a network of one layer.
+func (p *clbpPass) overBall(m mergedLayer) (Noises, error) {
+	bound := p.descendProperty(0, m, noiseArrays{}, form{})
+	p.raiseProperty(bound)
+	return p.noises(bound)
+}
+
+// otherSlopes bounds the property's rows by lines with the slopes of each rule.
+func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) error {
+	return p.eachRule(k, func() error {
+		other, err := p.byLines(k, m, own)
+		p.result.Others = append(p.result.Others, other)
+		return err
+	})
 }

@@ -1,10 +1,5 @@
 package bound
 
-// Events counts what may fail of an item's hidden bounds: each of Ends with the probability that
-// Quantiles.Single and Many stand for, Radii with that of Radius and Loose with that of Loose
-// (docs/theory.md, section 4.3).
-type Events struct{ Ends, Radii, Loose float64 }
-
 // MostEvents is the largest number of ends of hidden bounds that may fail for any item.
 func (m *Model) MostEvents() float64 {
 	n := 0.0

@@ -57,13 +57,6 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	p.dropTotal()
 }
 
-func (p *clbpPass) dropTotal() {
-	if !p.total.kept {
-		p.release(p.total.mean, p.total.variance)
-	}
-	p.total = noiseArrays{}
-}
-
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
 	items, n := p.pass.query.Batch.Items, p.total.cols
@@ -123,32 +116,6 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	p.launch(SquareRows{Square: square, A: a, N: items * lay.out * rows})
 	p.noise(l, square, p.filled(0, items*rows), rows)
 	p.release(square)
-}
-
-// before is the noise that that of layer l is added to.
-func (p *clbpPass) before(l, rows int) noiseArrays {
-	n := p.total
-	if p.apart {
-		n = p.byLevel[p.layers[l].depth]
-	}
-	if n.mean == nil {
-		n.cols = rows
-	}
-	return n
-}
-
-// put replaces noise by the same with that of layer l.
-func (p *clbpPass) put(l int, before, next noiseArrays) {
-	if !before.kept {
-		p.release(before.mean, before.variance)
-	}
-	p.observe("noise.mean", l, next.mean)
-	p.observe("noise.variance", l, next.variance)
-	if p.apart {
-		p.byLevel[p.layers[l].depth] = next
-		return
-	}
-	p.total, p.met[p.layers[l].depth] = next, true
 }
 
 // noise makes mean and variance of the noise of layer l, each of whose weights is used once, from

@@ -2,26 +2,6 @@ package bound
 
 // How far values vary over T.
 
-// radiusOf returns what is known of the outputs of layer s, or of the network's input.
-func (p *clbpPass) radiusOf(s int) radiusArrays {
-	var r radiusArrays
-	if s < 0 {
-		in := p.query.Inputs
-		r = radiusArrays{in.radius, in.radiusSq, in.maxSq}
-	} else {
-		r = p.radii[s]
-	}
-	if p.seen != nil {
-		return radiusArrays{p.look(s, r.radius), nil, p.look(s, r.maxSq)}
-	}
-	return r
-}
-
-// joinRadius is the radius of what feeds layer k.
-func (p *clbpPass) joinRadius(k int) Array {
-	return p.join(k, func(s int) Array { return p.radiusOf(s).radius })
-}
-
 // moveOf is by how much what layer s gives varies, in the mean and with what variance: all of
 // it in the mean where the values are closed and have a radius.
 func (p *clbpPass) moveOf(s int) noiseArrays {

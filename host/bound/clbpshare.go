@@ -5,16 +5,6 @@ package bound
 // nil f is told nothing.
 func (m *Model) Watch(f func(share float64)) { m.watch = f }
 
-// passShare measures how far a pass is, by the products that rows of hidden layers take on their way down.
-type passShare struct {
-	// rows are how many of all items each layer has to bound, in all their forms, and cost what they
-	// take together.
-	rows, cost []float64
-	// layer is in work, of whose cost at is done; below is that of the layers before.
-	layer            int
-	at, below, total float64
-}
-
 // beginShare begins a pass.
 func (p *clbpPass) beginShare() {
 	if p.watch == nil {

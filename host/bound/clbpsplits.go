@@ -7,19 +7,6 @@ import (
 	"psafe/host/bound/sharp"
 )
 
-// CLBPSplits bounds rows of the property under phases of hidden neurons, with the noise that they
-// meet (docs/theory.md (63)): what concentration LBP has proved of the hidden layers for all x of its one
-// item serves every row, with lower slopes, phases and multipliers of its own. It is there while
-// CLBPQuery.Splits is called.
-type CLBPSplits struct {
-	p *clbpPass
-	// down are the property's rows before they went anywhere.
-	down *sharp.Rows
-	// w and b are the last layer with the property merged in, at their least.
-	w, b   []float64
-	lo, hi [][]float64
-}
-
 // SplitNoises are lower bounds of R rows without their noise and, for each layer from the last down to
 // the first with noise, mean and variance of that, [layers][R], rounded up: for all x where the
 // phases of row r hold, it is at least Lo[r] plus the noise, of which (13a) says what it is.

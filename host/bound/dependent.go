@@ -10,23 +10,6 @@ import (
 // Noise of layers whose weights depend on each other (docs/theory.md (92a)): the host computes it, from
 // the coefficients of rows that a device has computed.
 
-// Fed holds what is known of the numbers z that feed a layer, for all x of a box and all weights with
-// which the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box
-// by at most Radius.
-type Fed struct{ Lo, Hi, Radius []float64 }
-
-// Dependent is a layer whose weights depend on each other.
-type Dependent interface{ Over(z Fed) NoiseOver }
-
-// NoiseOver is its noise on one box, rounded up; +Inf where nothing is known.
-type NoiseOver interface {
-	// Unit bounds the variance of the noise of output i, for every z, and that of sum_j |W_ij| Radius_j.
-	Unit(i int) (variance, varies float64)
-	// Row bounds the noise of a row with coefficients in [lo, hi] of the outputs: minus the mean of its
-	// least value, and its variance for every z.
-	Row(lo, hi []float64) (mean, variance float64)
-}
-
 // Depend sets which layers have weights that depend on each other, nil being none; what NewDeviations was
 // told of them are their marginals. Nothing is sharpened that rests on independence.
 func (c *Deviations) Depend(layers []Dependent) { c.dependent, c.sharper = layers, nil }
@@ -177,4 +160,23 @@ func sumUp(a, b float64) float64 {
 		return a
 	}
 	return math.Nextafter(a+b, math.Inf(1))
+}
+
+// feds are the boxes of what feeds layer k, by item.
+func (p *clbpPass) feds(k int) []Fed {
+	z, n, items := p.fed(k), p.layers[k].in, p.pass.query.Batch.Items
+	lo, hi, err := p.readPair(z.Lo, z.Hi)
+	if err != nil {
+		return nil
+	}
+	radius, err := p.read(p.joinRadius(k))
+	if err != nil {
+		return nil
+	}
+	list := make([]Fed, items)
+	for i := range list {
+		at := func(list []float64) []float64 { return list[i*n : (i+1)*n] }
+		list[i] = Fed{at(lo), at(hi), at(radius)}
+	}
+	return list
 }

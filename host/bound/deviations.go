@@ -13,32 +13,6 @@ import (
 	"psafe/internal/fault"
 )
 
-// Concentration is the posterior as concentration LBP needs it (docs/theory.md, section 3):
-// the means as a weight box, and how far weights deviate from them. It belongs to
-// the Model that made it.
-type Deviations struct {
-	model *Model
-	mean  *Boxes
-	// By layer: sqrt(2/pi) sd, sd^2 and E|W| of the matrix; sd^2 and 0 of biases. moveSq is what
-	// variances of the inputs' variation are multiplied by where weights are certain.
-	sdMean, variance, absMean, moveSq []Array
-	biasVariance, zero                []Array
-	// sharper is nil where it has nothing to say.
-	sharper   *sharp.Network
-	dependent []Dependent
-	common    SharedNoise
-	// together says that common is all the noise that there is.
-	together bool
-	post     *posterior.Posterior
-}
-
-// Model is the one that it is of.
-func (c *Deviations) Model() *Model { return c.model }
-
-// Moments are upper bounds that PropagateCLBP uses of each layer's weights:
-// AbsMean[k][j] >= E|W_j|.
-type Moments struct{ AbsMean [][]float64 }
-
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/theory.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
@@ -140,14 +114,6 @@ func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64)
 	return nil
 }
 
-// atLeast keeps a square of something that is not 0 from vanishing by underflow.
-func atLeast(square, of float64) float64 {
-	if of != 0 {
-		return max(square, math.SmallestNonzeroFloat64)
-	}
-	return square
-}
-
 // Release gives the device's memory back.
 func (c *Deviations) Release() {
 	for _, list := range [][]Array{c.sdMean, c.variance, c.absMean, c.moveSq, c.biasVariance, c.zero} {
@@ -158,50 +124,6 @@ func (c *Deviations) Release() {
 	if c.mean != nil {
 		c.model.ReleaseBoxes(c.mean)
 	}
-}
-
-// Quantiles say how many standard deviations of noise a hidden bound allows for:
-// what the probability of more is, is the caller's affair (docs/theory.md (13), (13a)).
-type Quantiles struct {
-	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
-	// layer k by back-substitution, which have that of k+1 layers; Radius is for
-	// how far neurons vary over T. Of a network that is no chain Many[l-1] is for rows that met the
-	// noise of l levels, and Loose for bounds that only roundings need.
-	Single, Radius float64
-	Loose          float64
-	Many           []float64
-}
-
-// CLBPQuery is one batch: Rows per input.
-type CLBPQuery struct {
-	Inputs    *Noisy
-	Rows      *Rows
-	Quantiles Quantiles
-	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
-	// of the property's rows: on the host, which takes longer than the rest.
-	Sharp bool
-	// Slopes says that rows of the property are bounded by lines with other lower slopes, too:
-	// CLBPMargins.Others.
-	Slopes bool
-	// HiddenSlopes says that so are rows of hidden layers; the best of their bounds counts.
-	HiddenSlopes bool
-	// Splits, if it is not nil, is called at the end of a batch of one item, of a network of CanSplit's:
-	// with nil if it is a point, or no weight that counts deviates.
-	Splits  func(*CLBPSplits) error
-	Observe func(what string, layer int, a Array) error
-}
-
-// Noisy are input boxes with what the noise needs of them.
-type Noisy struct {
-	*Inputs
-	radius, radiusSq, maxSq Array
-	// centre encloses the boxes' middles, of a chain of which not all are points.
-	centre Interval
-	// points says which boxes are one point, point that all are.
-	points []bool
-	point  bool
-	// balls are what the boxes are cut to, nil if they are not.
-	balls []*ballItem
 }
 
 // UploadNoisy copies input boxes to the device, with how far they reach from their
@@ -265,36 +187,4 @@ func (m *Model) ReleaseNoisy(n *Noisy) {
 	for _, a := range []Array{n.radius, n.radiusSq, n.maxSq, n.centre.Lo, n.centre.Hi} {
 		m.dev.Release(a)
 	}
-}
-
-// CLBPMargins bounds the property rows of every input in the form of docs/theory.md (10):
-// for all x in T, row r is at least Lo plus the noise of some layers, whose least
-// value over T is on average at least -Mean and varies by Var.
-type CLBPMargins struct {
-	Items, Rows int
-	// ByIntervals has the noise of the last layer only (and of those between it and closed
-	// values), all others being in the bounds of the hidden neurons; ByLines has that of every
-	// layer, by level. ByLines has no entries where there is no hidden layer.
-	ByIntervals, ByLines Noises
-	// Events counts, for each item, what may fail of the hidden bounds.
-	Events []Events
-	// Others are ByLines, and what Sharp says, with other lower slopes, and nothing else: which is
-	// the best for a row depends on no weight.
-	Others []*CLBPMargins
-	sharp  *sharpMargins
-}
-
-// Noises are a lower bound [Items x Rows] and, for each layer that adds noise, its
-// mean and variance [layers][Items x Rows], rounded up; +Inf where unknown.
-type Noises struct {
-	Lo        []float64
-	Mean, Var [][]float64
-}
-
-// At returns what is known of row r of item p.
-func (n *Noises) At(at int) (lo float64, mean, variance []float64) {
-	for l := range n.Mean {
-		mean, variance = append(mean, n.Mean[l][at]), append(variance, n.Var[l][at])
-	}
-	return n.Lo[at], mean, variance
 }

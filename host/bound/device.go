@@ -1,19 +1,5 @@
 package bound
 
-import (
-	"reflect"
-	"strings"
-)
-
-// Array is memory of one Device: a list of numbers in its precision.
-type Array interface {
-	// Len is the number of entries.
-	Len() int
-}
-
-// Interval is a pair of equally long arrays with Lo <= Hi entry by entry.
-type Interval struct{ Lo, Hi Array }
-
 // Memory describes a device, and moves numbers to and from it.
 type Memory interface {
 	// Name identifies the device in results, for example "cpu fallback".
@@ -64,40 +50,6 @@ type Device interface {
 
 	// Do performs the operation. One that a device does not know panics.
 	Do(Operation) error
-}
-
-// Operation is an operation of a Device: what it is given, as a struct with the operation's
-// name, in the file of that name, which says what it promises.
-type Operation interface {
-	// Arrays lists the arrays that the operation reads and writes, with their sizes.
-	Arrays(*Arrays)
-}
-
-// NameOf is the name of an operation as its files and kernels have it: "affine".
-func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Name()) }
-
-// operations are all operations: those of bounds, those of concentration LBP
-// (docs/theory.md, section 3), which runs the ones before with the means as weight box and carries
-// the two numbers that stand for the weights' deviations, a mean (e of (11), how far the least
-// value over T lies below on average) and a variance (v of (12)); those of max pools; those of
-// shared weights, pools and sources, and of weights that are used in several places
-// (docs/theory.md, section 4); that of sub-problems of one network.
-var operations = []Operation{
-	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
-	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
-	PoolStar{}, PoolLines{},
-	Gather{}, GatherSum{}, PlaceRows{},
-	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
-	SplitRows{},
-}
-
-// Operations lists the names of all operations, in the order of the list above.
-func Operations() []string {
-	var names []string
-	for _, op := range operations {
-		names = append(names, NameOf(op))
-	}
-	return names
 }
 
 // Batch holds which weight box and which input box each of Items items pairs: item p uses weight

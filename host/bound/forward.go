@@ -4,20 +4,6 @@ import "slices"
 
 // What feeds a layer, and the intervals of its pre-activations.
 
-// passCache holds what a pass makes once.
-type passCache struct {
-	// x are the input boxes, one for each item.
-	x Interval
-	// matrices are the weight boxes of layers as matrices, negated the same times -1.
-	matrices, negated map[int]Interval
-	filled            map[filling]Array
-	// across are the inputs of layers under their taps, for factors.
-	across map[int]Interval
-	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
-	mostSquares map[int]Array
-	centres     map[int]centred
-}
-
 // once returns what m has at a key: what f makes, when it is asked for first.
 func once[K comparable, V any](m *map[K]V, key K, f func() V) V {
 	v, known := (*m)[key]
@@ -38,11 +24,6 @@ func (i Interval) each(f func(a Array) Array) Interval {
 		return Interval{lo, lo}
 	}
 	return Interval{lo, f(i.Hi)}
-}
-
-type filling struct {
-	value float64
-	n     int
 }
 
 // input returns the interval that feeds layer k, whether it is never negative, and its batch:
@@ -199,4 +180,57 @@ func (p *pass) affine(h hidden, w, b, z Interval, nonNeg bool, batch Batch, in, 
 // filled is an array of n times one number, which nothing writes to.
 func (p *pass) filled(value float64, n int) Array {
 	return once(&p.cache.filled, filling{value, n}, func() Array { return p.holding(slices.Repeat([]float64{value}, n)) })
+}
+
+// span lists at, at+1, ..., at+n-1.
+func (p *pass) span(at, n int) Array {
+	return p.listed(n, func(i int) int { return at + i })
+}
+
+func (p *pass) listed(n int, f func(i int) int) Array {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = float64(f(i))
+	}
+	return p.holding(all)
+}
+
+// widen moves the bounds of layer k, which are those of the weight box, by what its units may be off.
+func (p *pass) widen(k int) {
+	by, is := p.off[k]
+	if !is {
+		return
+	}
+	h, n := &p.hidden[k], p.layers[k].out
+	none := p.filled(0, n)
+	p.launch(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
+}
+
+// addHidden makes room for layer k, and joins what feeds it.
+func (p *pass) addHidden(k int) {
+	n := p.query.Batch.Items * p.layers[k].out
+	z, _, _ := p.input(k)
+	p.hidden = append(p.hidden, hidden{in: z, pre: p.interval(n), z: p.interval(n), mag: p.array(n)})
+}
+
+func (p *pass) activate(k int) {
+	h, n := p.hidden[k], p.query.Batch.Items*p.layers[k].out
+	p.observe("pre.lo", k, h.pre.Lo)
+	p.observe("pre.hi", k, h.pre.Hi)
+	p.launch(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
+}
+
+// relax prepares layer k for back-substitution.
+func (p *pass) relax(k int) {
+	l, h, n := &p.layers[k], &p.hidden[k], p.query.Batch.Items*p.layers[k].out
+	h.lo, h.hi = Line{p.array(n), p.array(n)}, Line{p.array(n), p.array(n)}
+	h.err = p.array(n)
+	r := Relax{
+		Lo: h.lo, Hi: h.hi, Err: h.err, Pre: h.pre, Mag: h.mag, N: n, Activation: l.activation,
+		Charge: l.charge(p.dev.Precision()),
+	}
+	if l.pool {
+		r.Pre, r.Upper = h.pool.star, h.pool.above
+	}
+	p.launch(r)
 }

@@ -42,19 +42,6 @@ func (m *Model) NewCertain(post *posterior.Posterior) (*Certain, error) {
 	return &Certain{m, boxes}, nil
 }
 
-// meansOf encloses the means of a posterior in the device's numbers.
-func (m *Model) meansOf(post *posterior.Posterior) (box Explicit) {
-	p := m.dev.Precision()
-	for _, g := range post.Params() {
-		lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
-		for j, mean := range g.Mean {
-			lo[j], hi[j] = p.RoundLo(mean), p.RoundHi(mean)
-		}
-		box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
-	}
-	return box
-}
-
 // Release gives the memory back.
 func (c *Certain) Release() { c.model.ReleaseBoxes(c.mean) }
 

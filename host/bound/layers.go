@@ -8,87 +8,6 @@ import (
 	"psafe/host/model/posterior"
 )
 
-// layer is what the propagation knows of a layer: facts of the network, of which those of
-// docs/theory.md, sections 4.3 and 4.7, decide what is bounded how.
-type layer struct {
-	in, out int
-	// facts is the activation as package network has it, activation as devices do.
-	facts      network.Activation
-	activation Activation
-	// feed lists the layers whose outputs are this one's inputs, -1 for the network's input;
-	// those of feed[i] begin at first[i], and first[len(feed)] is in. fed lists the layers that this
-	// one feeds.
-	feed, first, fed []int
-	// A map is a max pool with units of at most window members, or it is linear: at each of
-	// positions places a matrix of taps x channels. dense says that there is one place, which every
-	// input meets in its order.
-	pool, dense bool
-	window      int
-	// oneChannel says of a pool that its source is linear and the members of a window are of one
-	// channel of it: that their differences can be bounded.
-	oneChannel                bool
-	positions, taps, channels int
-	// meets says that at some position two taps have one input.
-	meets           bool
-	weighted, noisy bool
-	// before bounds how many products a coefficient of a row over the outputs is the sum of;
-	// longest is the longest list of a GatherSum on the way to the inputs, and forks how often a
-	// coefficient there is added to others.
-	before, longest, forks int
-	// closed says that a row may stop here: the outputs are not linear in what is below.
-	closed bool
-	class  class
-	// depth is the number of noisy layers on the longest way down, this one included.
-	depth int
-	// opens says that a source is not closed, so that rows may go further than one step without
-	// meeting a relaxation; meetsClosed that they meet one before the input.
-	opens, meetsClosed bool
-	// loud are the noisy layers with whose weights the pre-activations vary beside what is closed;
-	// apart says that each source brings others, and each output takes one number of each.
-	loud  []int
-	apart bool
-	// needed says that something uses bounds of the pre-activations but for roundings.
-	needed bool
-	// poolsOnly says that the layer feeds max pools and nothing else; used are the outputs
-	// that something uses.
-	poolsOnly bool
-	used      int
-	// chunk is how many units' rows are taken down at a time; perRow estimates the numbers
-	// that a row of this layer needs on its way.
-	chunk, perRow int
-	// view is how rows of the layer, or of differences of a pool, go down by windows; nil if they
-	// do not.
-	view *view
-	lists
-}
-
-// nonNeg says that the activation's values are never negative.
-func (l *layer) nonNeg() bool { return l.facts.NonNeg() }
-
-// phases says that the outputs are max(t, 0) of linear maps.
-func (l *layer) phases() bool { return !l.pool && cutsAtZero(l.facts) }
-
-// shared says that weights are used in several places.
-func (l *layer) shared() bool { return l.weighted && !l.dense }
-
-// class says how concentration LBP bounds a layer, and what events that costs each unit.
-type class int
-
-const (
-	// bounded: by intervals and by lines, one event each for the lower and the upper end, and a
-	// small one for the radius.
-	bounded class = iota
-	// loose: linear in noise, and nothing needs bounds but the roundings: by intervals, two very
-	// small events.
-	loose
-	// plain: of closed values only, without noise of its own: no event.
-	plain
-	// sure: there is no noise at all below: no event.
-	sure
-	// ofPool: a max pool, whose events are those of its source and of the differences.
-	ofPool
-)
-
 // newLayers works out the facts of a network. Of a chain of dense layers every one counts as
 // closed, and as noisy from the first one on whose weights deviate.
 func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
@@ -143,28 +62,6 @@ func (l *layer) isOneChannel(y *layer) bool {
 	}
 	return true
 }
-
-// charge is what Relax charges rows for that pass the layer: the sum over its neurons, the
-// roundings of coefficients on the way to its inputs, and those of adding what arrived from
-// several layers (docs/theory.md, section 4).
-func (l *layer) charge(p Precision) Charge {
-	sums := SumRoundings(l.longest, false) + l.forks
-	if !l.pool {
-		if !l.dense { // biases add up over all positions
-			sums = max(sums, SumRoundings(l.positions, false))
-		}
-		sums += roundings(l.channels)
-	}
-	return p.rowsCharge(l.out, sums, l.joins())
-}
-
-// rowsRounding is that of RelaxRows and SplitRows at the layer.
-func (l *layer) rowsRounding(p Precision) RowsRounding {
-	return p.rowsRounding(l.out, l.before, l.joins())
-}
-
-// joins is how often coefficients of the layer's outputs are added to what has arrived.
-func (l *layer) joins() int { return max(len(l.fed)-1, 0) }
 
 func positive(x float64) bool { return x > 0 }
 
@@ -262,4 +159,9 @@ func usedBy(layers []layer, l *layer) int {
 		}
 	}
 	return n
+}
+
+func deviceActivation(a network.Activation, p Precision) Activation {
+	below, _ := a.Kinked()
+	return Activation{Kind: a.Kind, SlopeLo: p.RoundLo(below), SlopeHi: p.RoundHi(below)}
 }

@@ -2,53 +2,6 @@ package bound
 
 import "psafe/host/model/network"
 
-// mostNumber is what the whole numbers on devices are below: float32 has all of those.
-const mostNumber = 1 << 24
-
-// lists are the places that a layer's numbers are taken from, and what of its matrix is no
-// parameter. First as whole numbers, then on the device; nil where a layer does without.
-type lists struct {
-	hostTap, hostWeight, hostMembers []int32
-	hostCoefficient                  [2][]float64
-
-	// tap is [positions x taps], across the same by [taps x positions]; weight is [taps x
-	// channels], the parameter there; matrix and noBias are those of a map without parameters,
-	// [taps] and one 0, and negative is the matrix negated.
-	tap, across, weight Array
-	matrix, negative    Interval
-	noBias              Interval
-	// parts[i] are the inputs that source i gives, locals[i] as many numbers from 0; sums[i] takes coefficients of taps to its
-	// outputs, and of places to nothing where all of them are one row's: atPlaces.
-	parts    []list
-	locals   []list
-	sums     []sumList
-	atPlaces sumList
-	// members is [units x window], slots the place in the window of each entry of sums.
-	members, slots Array
-	units, leads   []run
-}
-
-// list is an array of whole numbers.
-type list struct {
-	at Array
-	n  int
-}
-
-// sumList is the lists of one GatherSum: for each of places those of entries.
-type sumList struct {
-	start, entry    Array
-	places, entries int
-}
-
-// run is a piece of the units, or of the members of all windows, whose rows are taken down
-// together: number at and the next n.
-type run struct {
-	at, n int
-	// unit are their numbers, or the members; window the unit whose window each is in; local
-	// counts from 0, upper from n.
-	unit, window, local, upper Array
-}
-
 // linearLists takes over how a linear map is computed.
 func (l *layer) linearLists(low *network.Lowered) error {
 	l.positions, l.taps, l.channels, l.dense = low.Positions, low.Taps, low.Channels, low.Dense()
@@ -84,35 +37,6 @@ func (l *layer) poolLists(members []int32) error {
 		if j >= 0 {
 			count[j]++
 			l.longest = max(l.longest, count[j])
-		}
-	}
-	return nil
-}
-
-// inputUnder is the input under tap t of position q, -1 for none.
-func (l *layer) inputUnder(q, t int) int {
-	if l.hostTap == nil {
-		return t
-	}
-	return int(l.hostTap[q*l.taps+t])
-}
-
-// uploadLists copies the lists of all layers of a network that is no chain.
-func (m *Model) uploadLists() error {
-	for k := range m.layers {
-		l := &m.layers[k]
-		u := uploader{m: m}
-		u.sources(l)
-		if l.pool {
-			u.pool(l)
-		} else {
-			u.linear(l)
-		}
-		if l.view != nil {
-			u.view(l.view)
-		}
-		if u.err != nil {
-			return u.err
 		}
 	}
 	return nil
@@ -258,17 +182,4 @@ func (u *uploader) pool(l *layer) {
 			window: u.numbers(size, func(i int) float64 { return float64((at + i) / w) }),
 		})
 	}
-}
-
-// member is member e of all windows, and where there is none the first of its window.
-func (l *layer) member(e int) int32 {
-	if j := l.hostMembers[e]; j >= 0 {
-		return j
-	}
-	for _, j := range l.hostMembers[e/l.window*l.window:][:l.window] {
-		if j >= 0 {
-			return j
-		}
-	}
-	return 0
 }

@@ -1,17 +1,9 @@
 package bound
 
-import "slices"
-
-// param is the parameter at entry e of the matrix, -1 for none.
-func (l *layer) param(e int) int {
-	switch {
-	case !l.weighted:
-		return -1
-	case l.hostWeight == nil:
-		return e
-	}
-	return int(l.hostWeight[e])
-}
+import (
+	"math"
+	"slices"
+)
 
 // isApart reports whether what layer l takes at one place comes from different sources, and the
 // sources vary with the weights of different layers.
@@ -72,4 +64,12 @@ func (l *layer) moveSq(move []float64) func(e int) float64 {
 		}
 	}
 	return func(e int) float64 { return atLeast(move[e]*most[e%l.channels]*(1+0x1p-50), move[e]) }
+}
+
+// atLeast keeps a square of something that is not 0 from vanishing by underflow.
+func atLeast(square, of float64) float64 {
+	if of != 0 {
+		return max(square, math.SmallestNonzeroFloat64)
+	}
+	return square
 }

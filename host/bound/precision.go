@@ -13,7 +13,6 @@ package bound
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Real is the set of number formats that a device computes in.
@@ -163,24 +162,4 @@ func (p Precision) pushFor(k, n int) Rounding {
 // an upper bound of the exact sum: fl(fl(m Rel) + Abs).
 func (p Precision) inflateFor(k, n int) Rounding {
 	return Rounding{Rel: p.RoundHi((1 + p.gamma(k+4)) * (1 + 0x1p-50)), Abs: p.RoundHi(float64(4*n+8) * p.Eta())}
-}
-
-// Enclose is a weight box with exactly one network in it, up to the device's roundings: weights[2k]
-// are those of layer k and weights[2k+1] its biases.
-func Enclose(weights [][]float64, p Precision) Explicit {
-	var b Explicit
-	for _, w := range weights {
-		lo, hi := make([]float64, len(w)), make([]float64, len(w))
-		if p == Float32 && !slices.ContainsFunc(w, math.IsNaN) {
-			for j, x := range w {
-				lo[j], hi[j] = float64(float32Down(x)), -float64(float32Down(-x))
-			}
-		} else {
-			for j, x := range w {
-				lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
-			}
-		}
-		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
-	}
-	return b
 }

@@ -1,20 +1,6 @@
 package bound
 
-import (
-	"fmt"
-
-	"psafe/host/read/property"
-)
-
-// Refinement are more rows for the items of a Job, each with lower slopes of its own: what is proved
-// of the hidden layers serves them too. The network is one of CanRefine's.
-type Refinement struct {
-	// Rows are those of each item. They may be fewer than R, the most that an item has.
-	Rows [][]property.Row
-	// Slope are the lower slopes of the neurons of each hidden layer, [Items x units x R], numbers of
-	// the device's precision in [0, 1]; any others count as 0 (SplitRows).
-	Slope [][]float64
-}
+import "fmt"
 
 // refine bounds the rows that query.Refine asks for, given all bounds so far.
 func (p *pass) refine(k int) error {

@@ -2,46 +2,6 @@ package bound
 
 import "slices"
 
-// flight are rows on their way down: coefficients over the outputs of some layers, and
-// constants. All rows go down by backSubstitute: those of units, of differences, of the property,
-// and those that have lower slopes of their own.
-type flight struct {
-	// over has the coefficients by layer, -1 for the network's input: [.. x outputs x rows].
-	// Hi is nil where the outputs are never negative, and Lo where coefficients are numbers.
-	over map[int]Interval
-	// c.Hi is there only if rows are mirrored.
-	c Interval
-	// How the coefficients lie, as RelaxRows takes them; after the first step there are rows of
-	// each item.
-	perBox, cols int
-	mirrored     bool
-	// kept are arrays that are not the flight's to release.
-	kept []Array
-	// own are what rows have of their own at each layer that has phases; nil: the lines of all.
-	own  []splitLists
-	form form
-	watch
-}
-
-// watch sees rows on their way down, where its functions are set: over the outputs of each layer that they
-// reach, -1 for the network's input, and over the pre-activations of each that they go through.
-type watch struct {
-	outputs        func(layer int, s Interval)
-	preActivations func(layer int, a Array, rows int)
-}
-
-// splitLists are the slopes, phases and multipliers of SplitRows for one layer, [Items x units x
-// rows]; without phases the last two are nil.
-type splitLists struct{ slope, phase, beta []float64 }
-
-// rows is the number of rows of an item.
-func (f *flight) rows() int {
-	if f.mirrored {
-		return 2 * f.cols
-	}
-	return f.cols
-}
-
 func (p *pass) drop(f *flight, arrays ...Array) {
 	for _, a := range arrays {
 		if !slices.Contains(f.kept, a) {
@@ -331,4 +291,30 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 		hi = sum(to.Hi, s.Hi)
 	}
 	f.over[source] = Interval{lo, hi}
+}
+
+// deviate takes off the constants of rows a over the pre-activations of layer l what its units may be
+// off. Unlike a bias, which is one number wherever it is used, that is another one for each unit.
+func (p *pass) deviate(f *flight, l int, a Array) {
+	by, is := p.off[l]
+	if !is {
+		return
+	}
+	if p.seen != nil {
+		by = p.lookAt(l, by)
+	}
+	p.addConstants(f, a, by, 1, p.layers[l].out)
+}
+
+// throughPool takes rows over what the activation of pool l is of to its stars.
+func (p *pass) throughPool(f *flight, l int, a Array) {
+	lay, h := &p.layers[l], p.known(l)
+	v := &h.pool
+	f.over[l] = Interval{a, a}
+	stars := p.relaxRows(f, l, RelaxRows{
+		Z: v.v, Lo: v.lower, Hi: v.upper, Err: v.err, Mag: h.mag, N: lay.out,
+		Round: p.dev.Precision().RowsRounding(lay.out, 1),
+	})
+	p.addRows(f, lay.feed[0], Interval{stars, stars}, sumRows{lists: lay.sums[0], n: lay.out, slots: lay.slots, selected: v.slot})
+	p.release(stars)
 }

@@ -97,9 +97,3 @@ func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
 	}
 	return x, y, nil
 }
-
-func (p *pass) observe(what string, layer int, a Array) {
-	if p.query.Observe != nil && p.err == nil {
-		p.err = p.query.Observe(what, layer, a)
-	}
-}

@@ -1,7 +1,5 @@
 package bound
 
-import "math"
-
 // Boxes of weights that are used in several places. Rows may take each place by itself, as if the
 // weights there were different ones, or remember that they are one (docs/theory.md
 // (29)). Both bound the same box: the better counts.
@@ -56,53 +54,5 @@ func (p *pass) mostSquares(l int) Array {
 		p.launch(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
 		p.release(radius, square)
 		return most
-	})
-}
-
-// sharedDifferences are differenceRows that remember that both units have the same weights: rows
-// of the centre of the box, and a charge for what its half-widths do to the difference.
-func (p *pass) sharedDifferences(d *difference) *flight {
-	l, items := &p.layers[d.layer], p.query.Batch.Items
-	_, _, perBox := p.matrix(d.layer)
-	c := p.centreOf(d.layer)
-	z, _, _ := p.input(d.layer)
-	charge := p.array(items * d.n)
-	p.launch(PairNoise{
-		Sum: charge, V: c.half, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other,
-		P: items, PerBox: perBox, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
-		Round: p.dev.Precision().PairRounding(l.taps),
-	})
-	f := p.placedDifferences(d, func(k int) (w, b Interval, perBox int) {
-		_, b, perBox = p.matrix(k)
-		return Interval{c.minus, c.minus}, b, perBox
-	})
-	p.release(f.c.Lo)
-	f.c.Lo = p.negated(charge, items*d.n)
-	p.release(charge)
-	return f
-}
-
-// centred is the centres of a weight box as a matrix, times -1, and its half-widths.
-type centred struct{ minus, half Array }
-
-// centreOf reads the matrix of layer k, as it is small, and splits it. After an error there are no
-// arrays.
-func (p *pass) centreOf(k int) centred {
-	return once(&p.cache.centres, k, func() centred {
-		w, _, _ := p.matrix(k)
-		lo, hi, err := p.readPair(w.Lo, w.Hi)
-		if err != nil {
-			return centred{}
-		}
-		minus, half := make([]float64, len(lo)), make([]float64, len(lo))
-		precision := p.dev.Precision()
-		for i := range lo {
-			c := precision.Nearest(lo[i]/2 + hi[i]/2)
-			minus[i] = -c
-			if lo[i] != hi[i] || c != lo[i] {
-				half[i] = precision.RoundHi(math.Nextafter(max(hi[i]-c, c-lo[i]), math.Inf(1)))
-			}
-		}
-		return centred{p.holding(minus), p.holding(half)}
 	})
 }

@@ -10,49 +10,11 @@ import (
 // independent weights, which the device computes. P z is a level of its own below all others, which the
 // host computes: over the boxes of what feeds each layer, from the coefficients of rows.
 
-// SharedNoise is P z; rounded up, +Inf where nothing is known.
-type SharedNoise interface {
-	// Unit bounds what it does to output i of layer k alone, for all z in the box: minus the mean of the least
-	// value and its variance; and the variance of what it adds to sum_j |W_ij| Radius_j.
-	Unit(k, i int, z Fed) (mean, variance, varies float64)
-	NewRow() SharedRow
-}
-
-// SharedRow adds up what the layers do to a row: not their variances, but the row itself.
-type SharedRow interface {
-	// Add adds layer k, of whose outputs the row has coefficients in [lo, hi].
-	Add(k int, lo, hi []float64, z Fed)
-	Clone() SharedRow
-	Noise() (mean, variance float64)
-}
-
-// sharedLevel is below those of all layers.
-const sharedLevel = 0
-
 // Share sets what all layers have in common; what NewDeviations was told are the rest and, as means of |W|,
 // those of both together. With alone the rest is 0, so that there is one level. Nothing is sharpened that
 // rests on independence.
 func (c *Deviations) Share(s SharedNoise, alone bool) {
 	c.common, c.together, c.sharper = s, alone, nil
-}
-
-// feds are the boxes of what feeds layer k, by item.
-func (p *clbpPass) feds(k int) []Fed {
-	z, n, items := p.fed(k), p.layers[k].in, p.pass.query.Batch.Items
-	lo, hi, err := p.readPair(z.Lo, z.Hi)
-	if err != nil {
-		return nil
-	}
-	radius, err := p.read(p.joinRadius(k))
-	if err != nil {
-		return nil
-	}
-	list := make([]Fed, items)
-	for i := range list {
-		at := func(list []float64) []float64 { return list[i*n : (i+1)*n] }
-		list[i] = Fed{at(lo), at(hi), at(radius)}
-	}
-	return list
 }
 
 // commonUnits adds the shared noise to that which layer k has by itself, and to what it varies by. Around

@@ -152,17 +152,6 @@ func totalUp(layers [][]float64, r int) float64 {
 	return sum
 }
 
-// sharpMargins are the property's rows, as the sharper takes them; items[p] is what it said.
-type sharpMargins struct {
-	sharper *sharp.Network
-	down    *sharp.Rows
-	reached sharp.Reach
-	points  []bool
-	items   []*sharpItem
-}
-
-type sharpItem struct{ mean, variance [][]float64 }
-
 func (p *clbpPass) sharpMargins() *sharpMargins {
 	d := p.down
 	if p.down = nil; d == nil || p.err != nil {

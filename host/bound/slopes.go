@@ -57,15 +57,6 @@ func (m *Model) BendsHidden() bool {
 	return false
 }
 
-// otherSlopes bounds the property's rows by lines with the slopes of each rule.
-func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) error {
-	return p.eachRule(k, func() error {
-		other, err := p.byLines(k, m, own)
-		p.result.Others = append(p.result.Others, other)
-		return err
-	})
-}
-
 // otherTightens bounds the units of hidden layer k by lines with the slopes of each rule, too. Which
 // bound of a unit is the best depends on no weight.
 func (p *clbpPass) otherTightens(k int) {

@@ -101,12 +101,6 @@ func CanRefine(net network.Network) bool {
 	return net.Chain() && len(net) > 1 && !slices.ContainsFunc(net[:len(net)-1], func(l network.Layer) bool { return !cutsAtZero(l.Activation) })
 }
 
-// cutsAtZero reports whether the activation is max(t, 0).
-func cutsAtZero(a network.Activation) bool {
-	below, kinked := a.Kinked()
-	return kinked && below == 0
-}
-
 // NewSplits begins with the first weight box, input box and set of rows. Release gives the memory
 // back; the three must be there until then.
 func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {

@@ -55,27 +55,3 @@ func (s *Splits) unitsLowered(k int, rows []int, bounds []float64) {
 		bounds[r] = s.Precision().RoundLo(arith.SumDown(bounds[r], -s.off[k][i%len(s.off[k])]))
 	}
 }
-
-// widen moves the bounds of layer k, which are those of the weight box, by what its units may be off.
-func (p *pass) widen(k int) {
-	by, is := p.off[k]
-	if !is {
-		return
-	}
-	h, n := &p.hidden[k], p.layers[k].out
-	none := p.filled(0, n)
-	p.launch(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
-}
-
-// deviate takes off the constants of rows a over the pre-activations of layer l what its units may be
-// off. Unlike a bias, which is one number wherever it is used, that is another one for each unit.
-func (p *pass) deviate(f *flight, l int, a Array) {
-	by, is := p.off[l]
-	if !is {
-		return
-	}
-	if p.seen != nil {
-		by = p.lookAt(l, by)
-	}
-	p.addConstants(f, a, by, 1, p.layers[l].out)
-}

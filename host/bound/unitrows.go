@@ -2,18 +2,6 @@ package bound
 
 // Where flights start: at the units of a layer, or at the property.
 
-// boundsOf is boundUnits in some forms.
-func (p *pass) boundsOf(k int, forms []form) []Array {
-	if v := p.layers[k].view; v != nil {
-		return p.boundByWindows(k, v, forms)
-	}
-	var bounds []Array
-	for _, f := range forms {
-		bounds = append(bounds, p.boundUnits(k, f))
-	}
-	return bounds
-}
-
 // boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
 // [Items x 2 units].
 func (p *pass) boundUnits(k int, f form) Array {
@@ -124,4 +112,28 @@ func (p *pass) merged(k int, m mergedLayer, by form) *flight {
 	}
 	p.part(f, k, m.w)
 	return f
+}
+
+// mergeRows merges the property into the last layer, k.
+func (p *pass) mergeRows(k int) mergedLayer {
+	l, items, rows := &p.layers[k], p.query.Batch.Items, p.query.Rows
+	r := rows.rows
+	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
+	p.launch(MergeRows{
+		W: m.w, B: m.b, Weight: p.query.Boxes.w[k], Bias: p.query.Boxes.b[k], C: rows.c, D: rows.d,
+		Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
+		Batch: p.query.Batch, In: l.in, Out: l.out, Rows: r,
+	})
+	return m
+}
+
+// marginsByIntervals is the Affine of the last layer with the property merged in.
+func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
+	l, r := &p.layers[k], p.query.Rows.rows
+	n := p.query.Batch.Items * r
+	h := hidden{pre: p.interval(n), mag: p.array(n)}
+	z, nonNeg, batch := p.input(k)
+	batch.PerBox = 1
+	p.launch(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r))
+	return h.pre.Lo
 }

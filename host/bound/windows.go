@@ -11,40 +11,6 @@ import (
 // network without padding, seen at other places. So rows of a layer may be taken down as those of
 // the channels of one position, with one item for each image and position.
 
-// view is the network below a layer as the windows of its positions have it.
-type view struct {
-	*network.Windows
-	// starts are the positions that rows start at, [rows, columns]; perStart are the rows of each,
-	// before they are mirrored.
-	starts   [2]int
-	perStart int
-	// layers are as in Model, those on the way by their windows; width is the numbers of the input's.
-	layers []layer
-	width  int
-	// each is how many starts are taken down at a time, part how many rows of a start: all, unless
-	// each is 1.
-	each, part int
-	// flight is about how many numbers the rows of a start take on their way down, widest the most
-	// in one array.
-	flight, widest int
-	sights         []sight
-}
-
-// sight is a view for some of the starts, number at and the next n, and for some of the rows of each,
-// number row and the next rows.
-type sight struct {
-	at, n, row, rows int
-	// units are their rows among those of all starts, which are one after the other from first on; seen, by layer and for
-	// the input, what their windows have of it: positions, or numbers of an input with channels
-	// first.
-	first int
-	units Array
-	seen  []list
-	// lower and upper are where bounds of a start's mirrored rows are, for the lower ends of units and
-	// for the upper ones.
-	lower, upper Array
-}
-
 // worthWindows is the largest part of the work that windows may leave.
 const worthWindows = 0.75
 
