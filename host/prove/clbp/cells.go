@@ -24,6 +24,9 @@ type cell struct {
 	// on all of the box.
 	fail float64
 	dual bool
+	// refuted says that the mean network was seen to leave S in the cell (refute): then nothing is ever
+	// shown of it, nor of what it is part of.
+	refuted bool
 	// tau is the failure budget that gave it, above which lines (claim.Proof.Lines).
 	tau   float64
 	above []int
@@ -95,7 +98,7 @@ func (m method) refine(ctx context.Context, most int, roots [][]*cell) error {
 	for range refineRounds {
 		var fresh []*cell
 		for i, r := range roots {
-			if hopeless[i] || missingCells(r) > most-count[i] {
+			if hopeless[i] || slices.ContainsFunc(r, (*cell).lost) || missingCells(r) > most-count[i] {
 				continue
 			}
 			for _, c := range worst(r, most-count[i]) {
@@ -148,7 +151,7 @@ func (m method) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool
 	var all []*cell
 	for i, r := range roots {
 		at := slices.IndexFunc(r, func(c *cell) bool { return c.fail >= 1 && !uncuttable(c.box) })
-		if at < 0 || len(r) >= most {
+		if at < 0 || len(r) >= most || slices.ContainsFunc(r, (*cell).lost) {
 			continue
 		}
 		for _, halves := range lookAt {
@@ -179,6 +182,9 @@ func (m method) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool
 	}
 	return hopeless, nil
 }
+
+// lost says that the cell or a part of it was refuted.
+func (c *cell) lost() bool { return c.refuted || slices.ContainsFunc(c.parts, (*cell).lost) }
 
 // worst lists the uncut cells that are worth cutting: those that make up most of
 // what a task fails by, at most n of them.

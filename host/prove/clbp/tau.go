@@ -5,6 +5,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/internal/fault"
 )
 
 // The tau tried first is one whose budget is half of enough, at most mostFirstTau:
@@ -69,9 +73,13 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
 		return err
 	}
+	if err := m.refute(ctx, cells); err != nil {
+		return err
+	}
 	var up, fromTop []*cell
 	for _, c := range cells {
 		switch {
+		case c.refuted:
 		case c.fail >= 1:
 			fromTop = append(fromTop, c)
 		case c.fail > Enough:
@@ -93,6 +101,28 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 		return err
 	}
 	return m.polish(ctx, cells)
+}
+
+// meanDecides says that a bound below 1 of the failure of a cell, or of S at a point, shows what the mean
+// network does there: with the mean weights no row is below its m0, so that where it is negative its tail
+// is 1 (docs/theory.md, section 3.3). That is so of normal weights in any layers, whatever their covariances.
+// Where the last layer alone is random, of dropout and of linearised networks other tails count as well.
+func meanDecides(e *engine.Engine) bool {
+	return of(e).onTop() == nil && of(e).mask() == nil && e.Posterior.About() == nil
+}
+
+// refute attacks the mean network in cells of which nothing is shown yet. Where it leaves S, by more than what
+// roundings may be, nothing ever will be, and what comes after is left out: no bound rests on it.
+func (m method) refute(ctx context.Context, cells []*cell) error {
+	if !meanDecides(m.e) {
+		return nil
+	}
+	open := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.fail < 1 || c.dual || c.refuted })
+	net, mean := m.e.Normal.Network(), m.e.Normal.Mean()
+	return fault.OnCores(ctx, len(open), func(i int) {
+		c := open[i]
+		c.refuted = decide.LeavesApprox(ctx, decide.Target{Net: net, Weights: mean, Box: c.box, Safe: &c.task.S}, c.ball)
+	})
 }
 
 // again tries once more, with sharper bounds of hidden neurons and other lower slopes, the cells
@@ -118,7 +148,7 @@ func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 	large := m.tausUp()
 	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {
-		if c.fail <= worthPolish || m.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) {
+		if c.refuted || c.fail <= worthPolish || m.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) {
 			continue
 		}
 		tau := c.tau

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
@@ -33,7 +34,7 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]A
 		c := &cell{task: decide.Negated(results[i].Task), box: w.Box, fail: 1, dual: true}
 		owner[c], shown[c] = results[i], w.Point
 		switch {
-		case !(w.MarginApprox > 0) || of(e).onTop() != nil || of(e).mask() != nil || e.Posterior.About() != nil:
+		case !(w.MarginApprox > 0) || !meanDecides(e):
 			cells = append(cells, c)
 		case probes == nil:
 			probes = []*cell{c}
@@ -72,12 +73,25 @@ type Attacked struct {
 // almostOne is above what p_lower an upper bound could say next to nothing.
 const almostOne = 1 - 1e-6
 
-// witnesses attacks the mean network in every box of T, on all cores: with restarts where p_lower
-// leaves something to find.
+// witnesses attacks the mean network in the boxes of T, on all cores: with restarts where p_lower
+// leaves something to find. Where concentration LBP leaves nothing the mean network is safe on all of
+// T (meanDecides): of such tasks the first alone is attacked, to be the probe of Uppers.
 func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]Attacked, error) {
 	net, mean := e.Normal.Network(), e.Normal.Mean()
 	at := make([]Attacked, len(results))
-	err := fault.OnCores(ctx, len(results), func(i int) {
+	var worth []int
+	decides, probe := meanDecides(e), false
+	for i, r := range results {
+		if decides && r.Method == "clbp" && arith.ExpDown(r.LogP) > almostOne {
+			if probe {
+				continue
+			}
+			probe = true
+		}
+		worth = append(worth, i)
+	}
+	err := fault.OnCores(ctx, len(worth), func(k int) {
+		i := worth[k]
 		w := &at[i]
 		w.Point, w.Box, w.MarginApprox = decide.Witness(ctx, net, mean, results[i].Task, true, results[i].Lower() <= almostOne)
 	})

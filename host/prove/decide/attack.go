@@ -123,6 +123,21 @@ func AttackApprox(at Target, how Effort) (x []float64, marginApprox float64) {
 	return a.best, a.bestMargin
 }
 
+// leavesBy is by how much of the largest logit, at least 1, a margin has to be below 0 not to be rounding.
+const leavesBy = 0x1p-30
+
+// LeavesApprox reports whether an attack finds a point of the box, and of the ball if it is not nil, at which
+// the network leaves the safe set by more than roundings may be. It is no bound: true is about so, and false
+// says nothing.
+func LeavesApprox(ctx context.Context, at Target, ball *property.Ball) bool {
+	x, margin := AttackApprox(at, Effort{Steps: 20, Starts: 3, Ball: ball, Over: Over(ctx)})
+	size := 1.0
+	for _, y := range at.Net.OutputsApprox(at.Weights, x) {
+		size = max(size, math.Abs(y))
+	}
+	return margin < -leavesBy*size
+}
+
 // CornerInputs is up to how many inputs all corners are tried: gradients at the
 // centre say little of them where the box is large.
 const CornerInputs = 6
