@@ -127,16 +127,23 @@ func (t *part) spreads(l int, square []float64) *spread {
 		return c
 	}
 	c := &spread{make([]float64, in*len(t.row)), len(t.row)}
-	v, at := make([]float64, 0, out), make([]int, 0, out)
+	q, some, places, every := t.squares[l](), make([]float64, 0, out), make([]int, 0, out), make([]int, out)
+	for o := range every {
+		every[o] = o * c.rows
+	}
 	for j := range in {
 		if t.ended() != nil {
 			break
 		}
-		v, at = v[:0], at[:0]
-		for o, x := range sd[j*out : (j+1)*out] {
-			if x != 0 {
-				v, at = append(v, float64(x*x)), append(at, o*c.rows)
+		v, at := q.sd[j*out:(j+1)*out], every
+		if !q.all[j] {
+			some, places = some[:0], places[:0]
+			for o, x := range sd[j*out : (j+1)*out] {
+				if x != 0 {
+					some, places = append(some, v[o]), append(places, o*c.rows)
+				}
 			}
+			v, at = some, places
 		}
 		to := c.s[j*c.rows : (j+1)*c.rows]
 		weighRows(to, v, at, square, t.vectors)
@@ -209,14 +216,16 @@ func (t *part) newLinear(l int, c *spread) *linear {
 }
 
 func (t *part) linear(n *linear, l, k int, c *spread) {
-	lay := &t.post.Layers[l-1]
-	out := lay.Outputs()
-	mean, sd := lay.Weight.Mean[k*out:(k+1)*out], lay.Weight.SdHi[k*out:(k+1)*out]
-	for i, j := range n.varies {
-		n.w[i], n.v[i] = float64(mean[j]*mean[j]), float64(sd[j]*sd[j])
+	q, out := t.squares[l-1](), t.post.Layers[l-1].Outputs()
+	w, v := q.mean[k*out:(k+1)*out], q.sd[k*out:(k+1)*out]
+	if len(n.varies) < out {
+		for i, j := range n.varies {
+			n.w[i], n.v[i] = w[j], v[j]
+		}
+		w, v = n.w, n.v
 	}
-	weighRows(n.means, n.w, n.at, c.s, t.vectors)
-	weighRowsMost(n.deviations, n.largest, n.v, n.at, c.s, t.vectors)
+	weighRows(n.means, w, n.at, c.s, t.vectors)
+	weighRowsMost(n.deviations, n.largest, v, n.at, c.s, t.vectors)
 }
 
 // weighRows sums, for each row, weights times what is at these places of x, in their order.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"psafe/host/model/posterior"
 	"psafe/internal/fault"
@@ -39,6 +40,8 @@ type Network struct {
 	vectors vector.Set
 	// grow covers n + 16 roundings, twice.
 	grow float64
+	// squares are those of each layer's weights, once they are asked for.
+	squares []func() *squares
 	// ended says why the work has to stop. What it is told in the middle, noise is told at its end.
 	ended func() error
 }
@@ -68,7 +71,29 @@ func New(post *posterior.Posterior, ended func() error) *Network {
 		n = max(n, l.Inputs(), l.Outputs())
 	}
 	s.grow = 1 + float64(n+16)*0x1p-50
+	for k := range post.Layers {
+		s.squares = append(s.squares, sync.OnceValue(func() *squares { return newSquares(&post.Layers[k]) }))
+	}
 	return s
+}
+
+// squares are the squares of the means and of the deviations of a layer's weights, (in, out) as they are,
+// and whether all deviations of an input are above 0: each is wanted for every item and part of rows.
+type squares struct {
+	mean, sd []float64
+	all      []bool
+}
+
+func newSquares(l *posterior.Layer) *squares {
+	mean, sd, out := l.Weight.Mean, l.Weight.SdHi, l.Outputs()
+	q := &squares{make([]float64, len(mean)), make([]float64, len(sd)), make([]bool, l.Inputs())}
+	for i, x := range mean {
+		q.mean[i], q.sd[i] = float64(x*x), float64(sd[i]*sd[i])
+	}
+	for j := range q.all {
+		q.all[j] = !slices.Contains(sd[j*out:(j+1)*out], 0)
+	}
+	return q
 }
 
 func positive(x float64) bool { return x > 0 }
