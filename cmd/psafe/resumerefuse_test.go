@@ -78,7 +78,7 @@ func TestResumeDisagrees(t *testing.T) {
 		{`posterior_scale is "sd x 2", of this run "sd"`, func(r *record.Record) { r.PosteriorScale = "sd x 2" }},
 		{`activations is ["tanh"], of this run ["relu"]`, func(r *record.Record) { r.Activations = []string{"tanh"} }},
 		{`inputs_sha256 is "4d", of this run "4df9360d1a`, func(r *record.Record) { r.InputsSHA256 = "4d" }},
-		{`numerics is 7, of this run 3`, func(r *record.Record) { r.Numerics = 7 }},
+		{`numerics is 7, of this run 4`, func(r *record.Record) { r.Numerics = 7 }},
 		{`id is "`, func(r *record.Record) { r.ID = strings.Repeat("0", 32) }},
 		{"", func(r *record.Record) { r.Version = "0.0.9" }},
 		{`task is 0, of this run 1`, func(r *record.Record) { r.Task = 0 }},

@@ -221,9 +221,9 @@ func TestIdentity(t *testing.T) {
 		line           []byte
 		from, to, want string
 	}{
-		{line, `"index":0`, `"index":1`, "id: "}, {line, `"eps":"0.01"`, `"eps":"0.02"`, "id: "}, {line, `"numerics":3`, `"numerics":1`, "id: "},
+		{line, `"index":0`, `"index":1`, "id: "}, {line, `"eps":"0.01"`, `"eps":"0.02"`, "id: "}, {line, `"numerics":4`, `"numerics":1`, "id: "},
 		{line, `"id":"`, `"id":"0`, "id: "}, {line, `"version":"`, `"version":"9`, ""}, {line, `"posterior":"`, `"posterior":"./`, ""},
-		{sums, `"numerics":3`, `"numerics":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
+		{sums, `"numerics":4`, `"numerics":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
 	} {
 		text := strings.Replace(string(k.line), k.from, k.to, 1)
 		v, err := c.Check(t.Context(), resealed([]byte(text)), true)

@@ -50,9 +50,11 @@ func (w *WitnessProof) Around(task *property.Task) (property.Box, error) {
 	return b, nil
 }
 
-// ChernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the second.
+// ChernoffProof holds what a record says of the rows of S on one box of T, and of hidden layers above the first: of
+// the second little-endian float64, of others statements.
 type ChernoffProof struct {
-	Rows       []ChernoffRow `json:"rows"`
+	Rows       []ChernoffRow `json:"rows,omitempty"`
+	Rates      []byte        `json:"rates,omitempty"`
 	Statements []ChernoffRow `json:"statements,omitempty"`
 }
 
@@ -74,6 +76,7 @@ type upperProof struct {
 	Witness    WitnessProof  `json:"witness"`
 	Tau        float64       `json:"tau,omitempty"`
 	Rows       []ChernoffRow `json:"rows,omitempty"`
+	Rates      []byte        `json:"rates,omitempty"`
 	Statements []ChernoffRow `json:"statements,omitempty"`
 }
 

@@ -249,7 +249,7 @@ func (c *chain) wideBoxed(ctx context.Context, box property.Box, s *property.Saf
 	if err != nil || guesses == nil {
 		return nil, axis, err
 	}
-	f := &found{b.budget, b.tau, &claim.ChernoffProof{Rows: make([]claim.ChernoffRow, len(s.Rows))}}
+	f := &found{b.budget, b.tau, b.proof(len(s.Rows))}
 	tails := make([]float64, len(guesses))
 	err = fault.OnCores(ctx, len(guesses), func(i int) {
 		g := &guesses[i]

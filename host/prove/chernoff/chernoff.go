@@ -119,9 +119,16 @@ func (c *chain) boxed(ctx context.Context, box property.Box, s *property.Safe) (
 	return p.proved(ctx, guesses, len(s.Rows))
 }
 
+// proof is one of so many rows, which are still to come.
+func (p *point) proof(n int) *claim.ChernoffProof {
+	proof := p.stated
+	proof.Rows = make([]claim.ChernoffRow, n)
+	return &proof
+}
+
 // proved bounds what an alternative of n rows of the property fails with; nil where that is not below 1.
 func (p *point) proved(ctx context.Context, guesses []guess, n int) (*found, error) {
-	f := &found{p.budget, p.tau, &claim.ChernoffProof{Rows: make([]claim.ChernoffRow, n), Statements: p.statements}}
+	f := &found{p.budget, p.tau, p.proof(n)}
 	tails, err := p.prove(ctx, guesses, f.proof.Rows)
 	for _, tail := range tails {
 		f.failUp = arith.Up(f.failUp + tail)

@@ -19,8 +19,8 @@ type point struct {
 	vary        []float64
 	wideUp      float64
 	tau, budget float64
-	// statements say how the rects of hidden layers above the second were shown.
-	statements []claim.ChernoffRow
+	// stated says how the rects of hidden layers above the first were shown.
+	stated claim.ChernoffProof
 }
 
 // newPoint is about the middle of a box. What is known of the hidden layers above the first fails with a

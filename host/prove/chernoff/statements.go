@@ -41,8 +41,10 @@ func (p *point) quantiles(ctx context.Context, k int) ([]rect, error) {
 			return nil, nil
 		}
 	}
-	if k > 1 { // what is said of the second layer needs no planes, and says how by itself
-		p.statements = append(p.statements, rows...)
+	if k == 1 {
+		p.stated.AddRates(rows)
+	} else {
+		p.stated.Statements = append(p.stated.Statements, rows...)
 	}
 	return rects, nil
 }

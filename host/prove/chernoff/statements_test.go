@@ -29,7 +29,7 @@ func TestDeepStatements(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		if got, want := len(p.statements), events*4; got != want {
+		if got, want := len(p.stated.Statements), events*4; got != want {
 			t.Fatalf("%d statements of the third layer, want %d", got, want)
 		}
 		if got, want := p.budget, events*9*tau; math.Abs(got-want) > 1e-12 {

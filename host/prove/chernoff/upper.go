@@ -90,7 +90,7 @@ func (c *chain) safeUp(ctx context.Context, box property.Box, s *property.Safe, 
 	if !(failApprox(p, guesses) < known) {
 		return 1, nil, nil
 	}
-	proof := &claim.UpperProof{Method: Method, Tau: p.tau, Rows: make([]claim.ChernoffRow, len(s.Rows)), Statements: p.statements}
+	proof := &claim.UpperProof{Method: Method, Tau: p.tau, ChernoffProof: *p.proof(len(s.Rows))}
 	tails, err := p.prove(ctx, guesses, proof.Rows)
 	if err != nil {
 		return 1, nil, err

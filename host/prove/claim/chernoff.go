@@ -6,11 +6,20 @@ import (
 )
 
 // ChernoffProof holds how the rows of S were bounded by exact moments at a point of a box (docs/theory.md, section
-// 7): one entry for each row of S. Statements are what it rests on of hidden layers above the second: for each
-// layer and neuron the upper and the lower bound of its mean, and those of its variance.
+// 7): one entry for each row of S. Rates and Statements are what it rests on of hidden layers above the first: for each
+// layer and neuron the upper and the lower bound of its mean, and those of its variance. Those of the second layer need
+// no planes: Rates are theirs, little-endian float64, 0 where nothing varies.
 type ChernoffProof struct {
-	Rows       []ChernoffRow `json:"rows"`
+	Rows       []ChernoffRow `json:"rows,omitempty"`
+	Rates      []byte        `json:"rates,omitempty"`
 	Statements []ChernoffRow `json:"statements,omitempty"`
+}
+
+// AddRates appends those of statements.
+func (p *ChernoffProof) AddRates(statements []ChernoffRow) {
+	for _, s := range statements {
+		p.Rates = binary.LittleEndian.AppendUint64(p.Rates, math.Float64bits(s.Rate))
+	}
 }
 
 // ChernoffRow is the rate h of a row's moment, 0 if the row was not bounded, and the slopes of the planes of

@@ -70,12 +70,10 @@ type NetworkProof struct {
 // UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, by "chernoff", with
 // that budget, the moments of the negated rows and statements, or by "neuronsum", at Witness.
 type UpperProof struct {
-	Method  string        `json:"method"`
-	Witness Witness       `json:"witness"`
-	Tau     float64       `json:"tau,omitempty"`
-	Rows    []ChernoffRow `json:"rows,omitempty"`
-	// Statements are as in ChernoffProof.
-	Statements []ChernoffRow `json:"statements,omitempty"`
+	Method  string  `json:"method"`
+	Witness Witness `json:"witness"`
+	Tau     float64 `json:"tau,omitempty"`
+	ChernoffProof
 }
 
 // Witness is a point near which the property is shown to fail: box Box of T, and the point
