@@ -143,7 +143,7 @@ func TestBoxMomentsOfRandom(t *testing.T) {
 			cut++
 		}
 		for b, p := range r.Proof.Chernoff {
-			fail, err := c.FailUp(t.Context(), cells[b], &task.S, r.Proof.Tau[b], momentsOf(t, p.Rows, nil))
+			fail, err := c.FailUp(t.Context(), cells[b], &task.S, r.Proof.Tau[b], momentsOf(t, p))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,11 +20,19 @@ func planesOf(p *record.ChernoffProof) (*moments.Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	statements, err := momentRows(p.Statements)
+	above, err := momentRows(p.Statements)
 	if err != nil {
 		return nil, fmt.Errorf("statements: %w", err)
 	}
-	return &moments.Proof{Rows: rows, Statements: statements}, nil
+	const size = 8
+	if len(p.Rates)%size != 0 {
+		return nil, fmt.Errorf("rates: %d bytes, each statement has %d", len(p.Rates), size)
+	}
+	statements := make([]moments.Row, 0, len(p.Rates)/size+len(above))
+	for of := range slices.Chunk(p.Rates, size) {
+		statements = append(statements, moments.Row{Rate: math.Float64frombits(binary.LittleEndian.Uint64(of))})
+	}
+	return &moments.Proof{Rows: rows, Statements: append(statements, above...)}, nil
 }
 
 // momentRows are the rows of a proof.
@@ -104,7 +112,7 @@ func upperByMoments(ctx context.Context, q *question) (float64, error) {
 	if taus, err := cases.TausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
 		return 1, fmt.Errorf("proof: upper: tau is %v", tau)
 	}
-	how, err := planesOf(&record.ChernoffProof{Rows: u.Rows, Statements: u.Statements})
+	how, err := planesOf(&record.ChernoffProof{Rows: u.Rows, Rates: u.Rates, Statements: u.Statements})
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}

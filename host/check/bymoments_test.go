@@ -2,10 +2,13 @@ package check
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -144,6 +147,78 @@ func TestCheckMoments(t *testing.T) {
 	}
 }
 
+// TestForgedRates: rates of statements that are no numbers, negative, too few or too many are refused, in lower and in
+// upper bounds; others are other statements, and prove no more than they show.
+func TestForgedRates(t *testing.T) {
+	lower, upper := momentRecords(t)
+	bits := math.Float64bits
+	for i, line := range append(lower, upper...) {
+		r, err := record.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := regexp.MustCompile(`"rates":"([^"]*)"`).FindSubmatch(line)
+		if of == nil {
+			if bytes.Contains(line, []byte(`"slopes"`)) {
+				t.Errorf("planes, and no rates: %.300s", line)
+			}
+			continue // one hidden layer: nothing is stated
+		}
+		rates, err := base64.StdEncoding.DecodeString(string(of[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := func(at int, x uint64) []byte {
+			forged := slices.Clone(rates)
+			binary.LittleEndian.PutUint64(forged[8*at:], x)
+			return forged
+		}
+		times := func(by float64) []byte {
+			forged := slices.Clone(rates)
+			for at := 0; at < len(forged); at += 8 {
+				binary.LittleEndian.PutUint64(forged[at:], bits(by*math.Float64frombits(binary.LittleEndian.Uint64(forged[at:]))))
+			}
+			return forged
+		}
+		bound := "p_lower"
+		if i >= len(lower) {
+			bound = "p_upper"
+		}
+		var c Checker
+		for what, forged := range map[string]struct {
+			says  string
+			rates []byte
+		}{
+			"NaN":          {"rate", with(0, bits(math.NaN()))},
+			"NaN, signed":  {"rate", with(3, 0xfff8000000000001)},
+			"infinite":     {"rate", with(1, bits(math.Inf(1)))},
+			"negative":     {"rate", with(2, bits(-1))},
+			"a byte less":  {"bytes", rates[1:]},
+			"one less":     {"too few", rates[8:]},
+			"one more":     {"no neuron", append(slices.Clone(rates), rates[:8]...)},
+			"none":         {"too few", nil},
+			"0":            {bound, with(5, 0)},
+			"the least":    {bound, with(5, 1)},
+			"the largest":  {bound, with(5, bits(math.MaxFloat64))},
+			"64 times all": {bound, times(64)},
+			"a 64th":       {bound, times(1.0 / 64)},
+		} {
+			text := []byte(`"rates":"` + base64.StdEncoding.EncodeToString(forged.rates) + `"`)
+			if forged.rates == nil {
+				text = nil
+			}
+			of := of[0]
+			if text == nil {
+				of = append([]byte{','}, of...)
+			}
+			v, err := c.Check(t.Context(), resealed(bytes.Replace(line, of, text, 1)), false)
+			if err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), forged.says) {
+				t.Errorf("%s of %s: %v %v", what, r.Property, err, v.Refused)
+			}
+		}
+	}
+}
+
 // cutRow is a row that was bounded in several parts.
 func cutRow(p *record.ChernoffProof) *record.ChernoffRow {
 	return &p.Rows[slices.IndexFunc(p.Rows, func(r record.ChernoffRow) bool { return len(r.Upto) > 0 })]
@@ -198,14 +273,14 @@ func TestMomentsOfCertainLayers(t *testing.T) {
 		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if r.Lower() > 0 {
 			lower++
-			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, momentsOf(t, r.Proof.Chernoff[0].Rows, r.Proof.Chernoff[0].Statements))
+			fail, err := c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, momentsOf(t, r.Proof.Chernoff[0]))
 			if claimed := -math.Expm1(r.LogP); err != nil || fail > claimed {
 				t.Errorf("case %d: fails %v, certify says %v, %v", i, fail, claimed, err)
 			}
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, &u.ChernoffProof)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}
@@ -224,20 +299,20 @@ func otherActivations(rng *rand.Rand, post *posterior.Posterior) {
 }
 
 // momentsOf returns what check makes of what certify has proved.
-func momentsOf(t *testing.T, rows, statements []claim.ChernoffRow) *moments.Proof {
+func momentsOf(t *testing.T, of *claim.ChernoffProof) *moments.Proof {
 	t.Helper()
-	var p record.ChernoffProof
-	for _, r := range rows {
+	p := record.ChernoffProof{Rates: of.Rates}
+	for _, r := range of.Rows {
 		p.Rows = append(p.Rows, record.ChernoffRow(r))
 	}
-	for _, r := range statements {
+	for _, r := range of.Statements {
 		p.Statements = append(p.Statements, record.ChernoffRow(r))
 	}
-	of, err := planesOf(&p)
+	proof, err := planesOf(&p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return of
+	return proof
 }
 
 // TestDeepMoments: of three and four hidden layers, what certify claims is proved again by its statements; and not with
@@ -273,7 +348,7 @@ func TestDeepMoments(t *testing.T) {
 		r := checktest.Certified(t, bound.Float64, post, prove.Config{Method: prove.Chernoff}, []property.Task{task})[0]
 		if u := r.Proof.Upper; u != nil && u.Method == "chernoff" {
 			upper++
-			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, u.Rows, u.Statements)); err != nil || holds > r.Upper() {
+			if holds, err := c.SafeUp(t.Context(), checktest.WitnessOf(t, r.Task, u.Witness), &task.S, u.Tau, momentsOf(t, &u.ChernoffProof)); err != nil || holds > r.Upper() {
 				t.Errorf("case %d: holds with %v, certify says %v, %v", i, holds, r.Upper(), err)
 			}
 		}
@@ -283,7 +358,7 @@ func TestDeepMoments(t *testing.T) {
 		lower++
 		claimed := -math.Expm1(r.LogP)
 		fail := func(change func(p *moments.Proof)) (float64, error) {
-			p := momentsOf(t, r.Proof.Chernoff[0].Rows, r.Proof.Chernoff[0].Statements)
+			p := momentsOf(t, r.Proof.Chernoff[0])
 			change(p)
 			return c.FailUp(t.Context(), task.T[0], &task.S, r.Tau, p)
 		}
@@ -293,9 +368,10 @@ func TestDeepMoments(t *testing.T) {
 		}
 		for what, change := range map[string]func(p *moments.Proof){
 			"a statement less": func(p *moments.Proof) { p.Statements = p.Statements[1:] },
+			"NaN for a rate":   func(p *moments.Proof) { p.Statements[0].Rate = math.NaN() },
 			"one more":         func(p *moments.Proof) { p.Statements = append(p.Statements, p.Statements[0]) },
 			"none":             func(p *moments.Proof) { p.Statements = nil },
-			"a plane less":     func(p *moments.Proof) { p.Statements[0].Planes = p.Statements[0].Planes[1:] },
+			"a plane less":     func(p *moments.Proof) { third := &p.Statements[4*sizes[2]]; third.Planes = third.Planes[1:] },
 			"a rate below 0":   func(p *moments.Proof) { p.Statements[0].Rate = -1 },
 		} {
 			if _, err := fail(change); err == nil {

@@ -68,14 +68,15 @@ type moving struct {
 }
 
 // boxTails is tails for rows that were bounded by differences.
-func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Row, tau float64, rows []Row) (*around, []float64, error) {
+func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Row, tau float64, p *Proof) (*around, []float64, error) {
+	rows := p.Rows
 	if err := c.fitBox(rows); err != nil {
 		return nil, nil, err
 	}
 	if len(c.layers) > 3 || slices.ContainsFunc(c.layers[:len(c.layers)-1], func(l posterior.Layer) bool { return !plain(l.Activation) }) {
 		return nil, nil, errors.New("differences over a box are for networks with one or two hidden layers of ReLU")
 	}
-	m, err := c.moving(ctx, box, tau)
+	m, err := c.moving(ctx, box, tau, p.Statements)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,7 +91,7 @@ func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Ro
 }
 
 // moving bounds what is below the last layer.
-func (c *Chain) moving(ctx context.Context, box property.Box, tau float64) (*moving, error) {
+func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, stated []Row) (*moving, error) {
 	m := &moving{radius: make([]float64, len(box.Lo))}
 	middle := property.Box{Lo: make([]float64, len(box.Lo))}
 	for k := range box.Lo {
@@ -103,7 +104,7 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64) (*mov
 	}
 	middle.Hi = middle.Lo
 	var err error
-	if m.around, err = c.around(ctx, middle, tau, nil); err != nil {
+	if m.around, err = c.around(ctx, middle, tau, stated); err != nil {
 		return nil, err
 	}
 	for k := range len(c.layers) - 1 {

@@ -8,13 +8,12 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
 
-// Proof is how the rows of S were bounded, and what that rests on of the neurons of hidden layers above the second:
+// Proof is how the rows of S were bounded, and what that rests on of the neurons of hidden layers above the first:
 // for each layer and neuron four statements, of an upper and a lower bound of its mean, and of its variance.
 type Proof struct{ Rows, Statements []Row }
 
@@ -87,8 +86,7 @@ type around struct {
 	failUp float64
 }
 
-// around bounds what is below the last layer; statements fail with tau each, and those of layers above the second are
-// shown by rows.
+// around bounds what is below the last layer; statements fail with tau each, and are shown by rows.
 func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows []Row) (*around, error) {
 	a := &around{Chain: c}
 	point, reach := make([]float64, len(box.Lo)), make([]float64, len(box.Lo))
@@ -111,14 +109,11 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows 
 	}
 	a.neurons = append(a.neurons, neurons(&c.layers[0], point))
 	for k := 1; k < len(c.layers)-1; k++ {
-		var shown []Row
-		if n := statements * c.layers[k].Outputs(); k > 1 {
-			shown, rows = rows[:n], rows[n:]
-		}
 		list := make([]bounds, c.layers[k].Outputs())
-		if err := fault.OnCores(ctx, len(list), func(i int) { list[i] = a.stated(k, i, tau, shown) }); err != nil {
+		if err := fault.OnCores(ctx, len(list), func(i int) { list[i] = a.stated(k, i, tau, rows[statements*i:]) }); err != nil {
 			return nil, err
 		}
+		rows = rows[statements*len(list):]
 		a.neurons = append(a.neurons, list)
 		a.failUp = arith.SumUp(a.failUp, arith.ProductUp(float64(statements*len(list)), tau))
 	}
@@ -228,26 +223,8 @@ func (a *around) firstUp(e exponent, tol float64) float64 {
 	return s.Hi()
 }
 
-// firstApprox is about that.
-func (a *around) firstApprox(e exponent) float64 {
-	sum := 0.0
-	for j, n := range a.neurons[0] {
-		if n.variance.Hi == 0 {
-			al, b := e.of(j)
-			sum += certainUp(a.layers[0].Activation, al, b, n.mean)
-			continue
-		}
-		if act := a.layers[0].Activation; !plain(act) {
-			sum += momentApprox(act, e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
-			continue
-		}
-		sum += gauss.ReLUMomentUp(e.al[j], e.b[j], n.mean.Middle(), n.variance.Middle())
-	}
-	return sum
-}
-
-// stated bounds the mean and the variance of neuron i of hidden layer k, each side but with probability tau; above the
-// second layer as rows show.
+// stated bounds the mean and the variance of neuron i of hidden layer k, each side but with probability tau, as rows
+// show.
 func (a *around) stated(k, i int, tau float64, rows []Row) bounds {
 	l := &a.layers[k]
 	n, out := l.Inputs(), l.Outputs()
@@ -264,11 +241,7 @@ func (a *around) stated(k, i int, tau float64, rows []Row) bounds {
 	}
 	var up [statements]float64
 	for s, e := range of {
-		if rows == nil {
-			up[s] = a.quantileUp(e, tau)
-		} else {
-			up[s] = a.shownUp(k-1, e, tau, rows[statements*i+s])
-		}
+		up[s] = a.shownUp(k-1, e, tau, rows[s])
 	}
 	own := variance(&l.Bias, i)
 	b := l.Bias.Mean[i]
@@ -290,74 +263,4 @@ func (a *around) shownUp(k int, e exponent, tau float64, row Row) float64 {
 	e, power := a.below(k, e.times(row.Rate), row.Planes, rough)
 	up := arith.Up(arith.Up(power+a.firstUp(e, pieceTol(rough))) + arith.LogUp(1/tau*(1+0x1p-50)))
 	return arith.Exactly(up).Over(arith.Exactly(row.Rate)).Hi
-}
-
-// quantileUp is above which an exponent is with probability tau at most, (log E e^(h e) - log tau)/h for about the
-// best rate.
-func (a *around) quantileUp(e exponent, tau float64) float64 {
-	size := 0.0
-	for j, n := range a.neurons[0] {
-		m, v := max(0, n.mean.Hi), n.variance.Hi
-		if !plain(a.layers[0].Activation) {
-			m = n.mean.Size()
-		}
-		size += e.al[j]*e.al[j]*(v+n.mean.Radius()) + e.b[j]*e.b[j]*v*(m*m+v)
-	}
-	log := arith.LogUp(1 / tau * (1 + 0x1p-50))
-	if e.zero() {
-		return 0
-	}
-	h := 0x1p40 // of what does not vary
-	if size > 0 {
-		h = leastAt(math.Sqrt(2*log/size), func(h float64) float64 { return (a.firstApprox(e.times(h)) + log) / h })
-	}
-	rates := []float64{h}
-	if !plain(a.layers[0].Activation) { // near the rate that has no moment stretches are far above it
-		rates = append(rates, 0.96*h, 0.88*h)
-	}
-	least := arith.Inf
-	for _, h := range rates {
-		least = min(least, arith.Exactly(arith.Up(a.firstUp(e.times(h), pieceTol(rough))+log)).Over(arith.Exactly(h)).Hi)
-	}
-	return least
-}
-
-// leastAt is about where a function of h > 0 that falls and then grows, and is infinite from somewhere on, is least:
-// from a start on by factors of 2, and then by golden sections.
-func leastAt(start float64, f func(h float64) float64) (best float64) {
-	const golden = 0.6180339887498949
-	least := math.Inf(1)
-	look := func(h float64) float64 {
-		v := f(h)
-		if v < least {
-			best, least = h, v
-		}
-		return v
-	}
-	look(start)
-	for h := start; ; h *= 2 {
-		if v := look(2 * h); !(v <= least) || h > 0x1p60*start {
-			break
-		}
-	}
-	for h := start; ; h /= 2 {
-		if v := look(h / 2); v > least || h < 0x1p-60*start {
-			break
-		}
-	}
-	lo, hi := math.Log(best/2), math.Log(2*best)
-	x, y := hi-golden*(hi-lo), lo+golden*(hi-lo)
-	fx, fy := look(math.Exp(x)), look(math.Exp(y))
-	for range 10 {
-		if fx <= fy {
-			hi, y, fy = y, x, fx
-			x = hi - golden*(hi-lo)
-			fx = look(math.Exp(x))
-		} else {
-			lo, x, fx = x, y, fy
-			y = lo + golden*(hi-lo)
-			fy = look(math.Exp(y))
-		}
-	}
-	return best
 }

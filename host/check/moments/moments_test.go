@@ -3,6 +3,7 @@ package moments
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/arith"
@@ -69,13 +70,34 @@ func TestCertainLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := c.around(t.Context(), property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, 1e-6, nil)
+	a, err := c.around(t.Context(), property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, 1e-6, slices.Repeat([]Row{{Rate: 1}}, 4*statements))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range a.neurons[1] {
 		if own := variance(&post.Layers[1].Bias, i); n.variance.Lo > own.Lo || n.variance.Hi < own.Hi || n.variance.Hi > own.Hi*(1+1e-9) {
 			t.Errorf("neuron %d has the variance %v, that of its bias is %v", i, n.variance, own)
+		}
+	}
+}
+
+// TestAnyRate: what a statement says holds whatever its rate is, and is near where that is a good one.
+func TestAnyRate(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 4))
+	post := sumtest.RandomNoisy(r, network.Activation{Kind: network.ReLU}, 0.3, 1, 1, 1)
+	for i := range testscale.Cases(t, 2000) {
+		mean, sd, w, tau := r.NormFloat64(), math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64()), math.Exp(-1-20*r.Float64())
+		best := math.Sqrt(2*math.Log(1/tau)) / (w * sd)
+		rate := min(best*math.Exp([]float64{0, 1, 5, 500}[i%4]*r.NormFloat64()), math.MaxFloat64)
+		a := &around{Chain: &Chain{post.Layers}, neurons: [][]bounds{{{arith.Exactly(mean), arith.Exactly(sd).Square()}}}}
+		e := newExponent(1)
+		e.al[0], e.alHi[0] = -w, -w
+		up := a.shownUp(0, e, tau, Row{Rate: rate}) // w max(t, 0) is seldom above
+		if more := gauss.TailDown(arith.Exactly(up).Over(arith.Exactly(w)).Minus(arith.Exactly(mean)).Over(arith.Exactly(sd)).Hi); !(up >= 0) || more > tau {
+			t.Errorf("case %d: by the rate %v at most %v but for %v, it is above with %v", i, rate, up, tau, more)
+		}
+		if rate == best && up > w*max(0, mean)+w*sd*(math.Sqrt(2*math.Log(1/tau))+1) {
+			t.Errorf("case %d: at most %v but for %v", i, up, tau)
 		}
 	}
 }

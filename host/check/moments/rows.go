@@ -67,7 +67,7 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 	}
 	rows := p.Rows
 	if spread(rows) {
-		return c.boxTails(ctx, box, of, tau, rows)
+		return c.boxTails(ctx, box, of, tau, p)
 	}
 	a, err := c.around(ctx, box, tau, p.Statements)
 	if err != nil {
@@ -97,24 +97,21 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 	planes, stated := 0, p.Statements
 	for k := 1; k < len(c.layers)-1; k++ {
 		n := c.layers[k].Outputs()
-		if k > 1 {
-			if len(stated) < statements*n {
-				return fmt.Errorf("%d statements are too few for %d neurons of hidden layer %d", len(stated), n, k)
-			}
-			for i, row := range stated[:statements*n] {
-				if err := fits("statement", i, row, planes); err != nil {
-					return err
-				}
-				if len(row.Squares)+len(row.Upto) > 0 {
-					return fmt.Errorf("statement %d has %d parts: they are of rows", i, len(row.Squares))
-				}
-			}
-			stated = stated[statements*n:]
+		if len(stated) < statements*n {
+			return fmt.Errorf("%d rates and statements are too few for %d neurons of hidden layer %d", len(stated), n, k)
 		}
-		planes += n
+		for i, row := range stated[:statements*n] {
+			if err := fits("statement", i, row, planes); err != nil {
+				return err
+			}
+			if len(row.Squares)+len(row.Upto) > 0 {
+				return fmt.Errorf("statement %d has %d parts: they are of rows", i, len(row.Squares))
+			}
+		}
+		stated, planes = stated[statements*n:], planes+n
 	}
 	if len(stated) > 0 {
-		return fmt.Errorf("%d statements are about no neuron", len(stated))
+		return fmt.Errorf("%d rates or statements are about no neuron", len(stated))
 	}
 	for r, row := range p.Rows {
 		if err := fits("row", r, row, planes); err != nil {
