@@ -54,12 +54,16 @@ func (m *moving) share(by Row, k, i int) float64 {
 // stated holds and the row's difference is no less than its budget allows (53).
 func (m *moving) boxTailLogUp(row *property.Row, by Row) float64 {
 	h, hidden := by.Rate, len(m.layers)-1
-	a, s, beside := lastLayer(&m.layers[hidden], row, h)
+	of, square := m.lastLayer(row), arith.Exactly(h).Square()
+	a, s := make([]float64, len(of.mean)), make([]float64, len(of.mean))
+	for j := range a {
+		a[j], s[j] = of.mean[j].Lo, of.variance[j].Hi
+	}
 	d := m.difference(a, s, by)
 	var power arith.Sum
-	power.Plus(beside)
+	power.Add(-h, of.constant)
+	power.Plus(square.Times(of.own).Times(arith.Exactly(0.5)).Hi)
 	power.Add(h, arith.SumUp(d.loss, arith.Up(quantile(by.Budget, hidden)*rootOf(d.variance))))
-	square := arith.Exactly(h).Square()
 	respond := func(j int) response {
 		return responseOf(h, a[j], m.share(by, hidden-1, j), m.reach[hidden-1][j], nil, square.Times(arith.Exactly(s[j])))
 	}

@@ -92,19 +92,11 @@ func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Ro
 
 // moving bounds what is below the last layer.
 func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, stated []Row) (*moving, error) {
-	m := &moving{radius: make([]float64, len(box.Lo))}
-	middle := property.Box{Lo: make([]float64, len(box.Lo))}
-	for k := range box.Lo {
-		x := box.Lo[k]
-		if x != box.Hi[k] {
-			x = arith.Middle(x, box.Hi[k])
-			m.radius[k] = max(0, arith.SumUp(box.Hi[k], -x), arith.SumUp(x, -box.Lo[k]))
-		}
-		middle.Lo[k] = x
-	}
-	middle.Hi = middle.Lo
+	m := &moving{}
+	var middle []float64
+	middle, m.radius = middleOf(box)
 	var err error
-	if m.around, err = c.around(ctx, middle, tau, stated); err != nil {
+	if m.around, err = c.around(ctx, property.Box{Lo: middle, Hi: middle}, tau, stated); err != nil {
 		return nil, err
 	}
 	for k := range len(c.layers) - 1 {
@@ -269,30 +261,4 @@ func (m *moving) secondReach(j int, q float64) float64 {
 		}
 	}
 	return coarser(arith.SumUp(mean.Hi(), arith.Up(q*rootOf(arith.SumUp(above, v.Hi())))))
-}
-
-// lastLayer are a row's coefficients over the outputs of the last hidden layer, from below, and their variances and
-// what the row has beside, from above: -h times the constant and h^2/2 times the variance.
-func lastLayer(last *posterior.Layer, row *property.Row, h float64) (a, s []float64, beside float64) {
-	n, out := last.Inputs(), last.Outputs()
-	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
-	var constant, power, own arith.Sum
-	constant.Plus(row.D)
-	for o := range out {
-		constant.Add(arith.LeastProduct(row.CLo[o], row.CHi[o], last.Bias.Mean[o], last.Bias.Mean[o]))
-		own.Plus(coefficient(o).Square().Times(variance(&last.Bias, o)).Hi)
-	}
-	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
-	power.Plus(arith.Up(arith.Up(h*h)*own.Hi()) / 2)
-	a, s = make([]float64, n), make([]float64, n)
-	for j := range n {
-		var mean, v arith.Sum
-		for o := range out {
-			at := j*out + o
-			mean.Plus(coefficient(o).Times(arith.Exactly(last.Weight.Mean[at])).Lo)
-			v.Plus(coefficient(o).Square().Times(variance(&last.Weight, at)).Hi)
-		}
-		a[j], s[j] = mean.Lo(), max(0, v.Hi())
-	}
-	return a, s, power.Hi()
 }

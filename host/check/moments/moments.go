@@ -89,14 +89,7 @@ type around struct {
 // around bounds what is below the last layer; statements fail with tau each, and are shown by rows.
 func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows []Row) (*around, error) {
 	a := &around{Chain: c}
-	point, reach := make([]float64, len(box.Lo)), make([]float64, len(box.Lo))
-	for j := range point {
-		point[j] = arith.Middle(box.Lo[j], box.Hi[j])
-		reach[j] = max(0, arith.SumUp(box.Hi[j], -point[j]), arith.SumUp(point[j], -box.Lo[j]))
-		if box.Lo[j] == box.Hi[j] {
-			point[j], reach[j] = box.Lo[j], 0
-		}
-	}
+	point, reach := middleOf(box)
 	weights := 0
 	for k := range c.layers {
 		weights += len(c.layers[k].Weight.Mean)
@@ -118,6 +111,18 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows 
 		a.failUp = arith.SumUp(a.failUp, arith.ProductUp(float64(statements*len(list)), tau))
 	}
 	return a, nil
+}
+
+// middleOf is a point of a box, and how far from there each input may be.
+func middleOf(box property.Box) (point, reach []float64) {
+	point, reach = slices.Clone(box.Lo), make([]float64, len(box.Lo))
+	for j, lo := range box.Lo {
+		if hi := box.Hi[j]; lo != hi {
+			point[j] = arith.Middle(lo, hi)
+			reach[j] = max(0, arith.SumUp(hi, -point[j]), arith.SumUp(point[j], -lo))
+		}
+	}
+	return point, reach
 }
 
 // reachOf is how far the outputs of a layer may move with its inputs, whatever weights within far are.

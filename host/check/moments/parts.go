@@ -61,14 +61,9 @@ func (r *Row) fitParts(planes int) error {
 
 // tailUp bounds the probability that a row is <= 0 somewhere in the box, on the statements: the sum over its parts.
 func (a *around) tailUp(row *property.Row, by *Row) float64 {
-	last := &a.layers[len(a.layers)-1]
-	var least arith.Sum
-	for o := range last.Outputs() {
-		least.Plus(max(0, arith.Of(row.CLo[o], row.CHi[o]).Square().Times(variance(&last.Bias, o)).Lo))
-	}
-	sum := 0.0
-	for _, of := range by.parts(max(0, least.Lo())) {
-		sum = arith.SumUp(sum, arith.ExpUp(a.tailLogUp(row, &of)))
+	head, sum := a.lastLayer(row), 0.0
+	for _, of := range by.parts(head.own.Lo) {
+		sum = arith.SumUp(sum, arith.ExpUp(a.tailLogUp(head, &of)))
 	}
 	return min(1, sum)
 }

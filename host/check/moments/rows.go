@@ -127,37 +127,72 @@ func (c *Chain) fit(of []property.Row, p *Proof) error {
 	return nil
 }
 
-// tailLogUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, where the variance of its
-// own noise is that of a part, on the statements ((52) and (52a)).
-func (a *around) tailLogUp(row *property.Row, by *part) float64 {
-	last := &a.layers[len(a.layers)-1]
-	n, out := last.Inputs(), last.Outputs()
-	h, square := by.rate, arith.Exactly(by.square)
+// head is a row over the outputs of the last hidden layer: its constant, from below, and mean coefficients; the variances of
+// its noise that meet each output's square, and that of biases; above what the magnitude of a coefficient is in no draw.
+type head struct {
+	constant       float64
+	own            arith.Interval
+	mean, variance []arith.Interval
+	size           []float64
+}
+
+// lastLayer takes a row over the last layer.
+func (c *Chain) lastLayer(row *property.Row) *head {
+	last := &c.layers[len(c.layers)-1]
+	out, of := last.Outputs(), &head{}
 	coefficient := func(o int) arith.Interval { return arith.Of(row.CLo[o], row.CHi[o]) }
-	var constant, power, own arith.Sum // the row's constant, -h times it and more, and what the variance of biases adds
+	weighed := func(p *posterior.Params, from int) arith.Interval {
+		var lo, hi arith.Sum
+		for o := range out {
+			v := coefficient(o).Square().Times(variance(p, from+o))
+			lo.Plus(v.Lo)
+			hi.Plus(v.Hi)
+		}
+		return arith.Of(max(0, lo.Lo()), max(0, hi.Hi()))
+	}
+	var constant arith.Sum
 	constant.Plus(row.D)
 	for o := range out {
 		constant.Add(arith.LeastProduct(row.CLo[o], row.CHi[o], last.Bias.Mean[o], last.Bias.Mean[o]))
-		own.Plus(square.Times(coefficient(o).Square().Times(variance(&last.Bias, o))).Hi)
 	}
-	power.Add(-h, constant.Lo()) // without a rounding for each product: the rate may be large
-	power.Plus(own.Hi())
-	power.Plus(by.heightUp())
-	e := newExponent(n)
-	for j := range n {
-		var mean, most, v, size arith.Sum
+	of.constant, of.own = constant.Lo(), weighed(&last.Bias, 0)
+	for j := range last.Inputs() {
+		var lo, hi, size arith.Sum
 		for o := range out {
 			at := j*out + o
 			product := coefficient(o).Times(arith.Exactly(last.Weight.Mean[at]))
-			mean.Plus(product.Lo)
-			most.Plus(product.Hi)
-			v.Plus(square.Times(coefficient(o).Square().Times(variance(&last.Weight, at))).Hi)
+			lo.Plus(product.Lo)
+			hi.Plus(product.Hi)
 			size.Plus(arith.Up(coefficient(o).Size() * sizeUp(last, at)))
 		}
-		e.al[j], e.alHi[j], e.b[j] = arith.Down(h*mean.Lo()), arith.Up(h*most.Hi()), 2*v.Hi()
-		if a.reach != nil {
-			power.Add(h, arith.Up(size.Hi()*a.reach[j]))
-		}
+		of.mean, of.variance = append(of.mean, arith.Of(lo.Lo(), hi.Hi())), append(of.variance, weighed(&last.Weight, j*out))
+		of.size = append(of.size, size.Hi())
+	}
+	return of
+}
+
+// moves is at least what outputs that move by at most reach each do to the row.
+func (of *head) moves(reach []float64) float64 {
+	var s arith.Sum
+	for j, r := range reach {
+		s.Add(of.size[j], r)
+	}
+	return s.Hi()
+}
+
+// tailLogUp bounds the logarithm of the probability that the row is <= 0 somewhere in the box, where the variance of its
+// own noise is that of a part, on the statements ((52) and (52a)).
+func (a *around) tailLogUp(of *head, by *part) float64 {
+	h, square, e := by.rate, arith.Exactly(by.square), newExponent(len(of.mean))
+	var power arith.Sum
+	power.Add(-h, of.constant) // without a rounding for each product: the rate may be large
+	power.Plus(square.Times(of.own).Hi)
+	power.Plus(by.heightUp())
+	for j, mean := range of.mean {
+		e.al[j], e.alHi[j], e.b[j] = arith.Down(h*mean.Lo), arith.Up(h*mean.Hi), 2*square.Times(of.variance[j]).Hi
+	}
+	if a.reach != nil {
+		power.Add(h, of.moves(a.reach))
 	}
 	e, more := a.below(len(a.neurons)-1, e, by.planes, fine)
 	power.Plus(more)

@@ -111,44 +111,21 @@ func TestStretchesNearTheEdge(t *testing.T) {
 
 // momentApprox is about the moment, by a sum over deviations from the mean.
 func momentApprox(a network.Activation, al, b, mean, v float64) float64 {
-	const steps, moves, wide = 64, 20, 40
-	if _, kinked := a.Kinked(); kinked { // two stretches, exactly
-		return stretches(a, arith.Exactly(al), b, bounds{arith.Exactly(mean), arith.Exactly(v)}, arith.Inf).valueUp(mean, v)
+	const steps = 1 << 14
+	sd, room := math.Sqrt(v), 1-max(b, 0)*v
+	ends := 40.0
+	if a.SizeUp(math.Inf(1)) == math.Inf(1) { // most may be further out
+		ends = (math.Abs(mean)/sd*(1-room)+math.Abs(al)*sd)/room + 40/math.Sqrt(room)
 	}
-	ends := 8.0
-	if a.SizeUp(math.Inf(1)) == math.Inf(1) {
-		if b*v >= 1 {
-			return math.Inf(1)
-		}
-		ends /= math.Sqrt(max(1-max(b, 0)*v, 1.0/16))
+	var powers [steps + 1]float64
+	for i := range powers {
+		x := ends * (2*float64(i)/steps - 1)
+		z := a.Approx(mean + sd*x)
+		powers[i] = b*z*z/2 - al*z - x*x/2
 	}
-	power := func(x float64) float64 {
-		z := a.Approx(mean + math.Sqrt(v)*x)
-		return b*z*z/2 - al*z - x*x/2
+	top, sum := slices.Max(powers[:]), 0.0
+	for _, p := range powers {
+		sum += math.Exp(p - top)
 	}
-	middle, powers := 0.0, [steps + 1]float64{}
-	for x := -float64(wide); x <= wide; x += 2 { // there may be two modes, one of them where s bends, in few deviations
-		for _, at := range []float64{x, (x/4 - mean) / math.Sqrt(v)} {
-			if power(at) > power(middle) {
-				middle = at
-			}
-		}
-	}
-	for range moves {
-		top := math.Inf(-1)
-		for i := range powers {
-			powers[i] = power(middle + ends*(2*float64(i)/steps-1))
-			top = max(top, powers[i])
-		}
-		if at := ends * (2*float64(slices.Index(powers[:], top))/steps - 1); math.Abs(at) > ends/4 && !math.IsNaN(top) {
-			middle += at // what matters is further out
-			continue
-		}
-		sum := 0.0
-		for _, p := range powers {
-			sum += math.Exp(p - top)
-		}
-		return top + math.Log(sum*2*ends/steps/math.Sqrt(2*math.Pi))
-	}
-	return math.Inf(1)
+	return top + math.Log(sum*2*ends/steps/math.Sqrt(2*math.Pi))
 }

@@ -106,13 +106,7 @@ type law struct {
 
 // newRegion is nil where nothing is known.
 func (c *chain) newRegion(ctx context.Context, box property.Box, tau float64) (*region, error) {
-	mid, radius := make([]float64, len(box.Lo)), make([]float64, len(box.Lo))
-	for j := range mid {
-		if mid[j] = box.Lo[j]; box.Lo[j] != box.Hi[j] {
-			mid[j] = arith.Middle(box.Lo[j], box.Hi[j])
-			radius[j] = max(arith.SumUp(box.Hi[j], -mid[j]), arith.SumUp(mid[j], -box.Lo[j]))
-		}
-	}
+	mid, radius := middleOf(box)
 	p, err := c.newPoint(ctx, property.Box{Lo: mid, Hi: mid}, tau)
 	if err != nil || p == nil {
 		return nil, err

@@ -2,6 +2,7 @@ package chernoff
 
 import (
 	"context"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
@@ -27,14 +28,8 @@ type point struct {
 // probability of at most budget. It is nil where nothing is known.
 func (c *chain) newPoint(ctx context.Context, box property.Box, tau float64) (*point, error) {
 	p := &point{chain: c, tau: tau}
-	x, radius, any := make([]float64, len(box.Lo)), make([]float64, len(box.Lo)), false
-	for j := range x {
-		if x[j] = box.Lo[j]; box.Lo[j] != box.Hi[j] {
-			x[j], any = arith.Middle(box.Lo[j], box.Hi[j]), true
-			radius[j] = max(arith.SumUp(box.Hi[j], -x[j]), arith.SumUp(x[j], -box.Lo[j]))
-		}
-	}
-	if any {
+	x, radius := middleOf(box)
+	if slices.ContainsFunc(radius, notZero) {
 		p.spreads(radius)
 	}
 	p.rects = append(p.rects, c.hidden[0].at(x))
@@ -48,6 +43,18 @@ func (c *chain) newPoint(ctx context.Context, box property.Box, tau float64) (*p
 		p.budget = arith.Up(p.budget + arith.Up(events*float64(len(rects))*tau))
 	}
 	return p, nil
+}
+
+// middleOf is a point of a box, and how far from there each input may be.
+func middleOf(box property.Box) (x, radius []float64) {
+	x, radius = slices.Clone(box.Lo), make([]float64, len(box.Lo))
+	for j, lo := range box.Lo {
+		if hi := box.Hi[j]; lo != hi {
+			x[j] = arith.Middle(lo, hi)
+			radius[j] = max(arith.SumUp(hi, -x[j]), arith.SumUp(x[j], -lo))
+		}
+	}
+	return x, radius
 }
 
 // events are how many statements a neuron above the first layer has.
