@@ -1231,9 +1231,10 @@ def _chain(model, layers, names, make=None, rates=None):
             raise ValueError("%s: %s" % (label, 'an activation is a word here: write "%s"' % word if word.split(":")[0] in ACTIVATIONS
                                          else "psafe has no %s: it has %s" % (word, WORDS)))
         else:
-            raise ValueError("%s: psafe has no such layer or activation; for a normalisation pass mean= and std=; of a dense layer "
+            raise ValueError("%s: psafe has no such layer or activation: of lists of layers it has dense layers, BatchNorm1d, Dropout, Flatten, Normalize, "
+                             "softmax at the end and the activations %s; for a normalisation pass mean= and std=; of a dense layer "
                              "with random weights, names=(weight, its spread, bias, its spread, scale word) says where they "
-                             "are" % label)
+                             "are" % (label, WORDS))
     if pre is not None or rate:
         raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
     made = _ended(made)
@@ -3980,7 +3981,8 @@ def save_tfp(path, model, inputs, **reference):
             spreads.append(pair)
             steps.append([layer, []])
         else:
-            raise ValueError("%s: psafe has nothing for %s" % (label, kind))
+            raise ValueError("%s: psafe has nothing for %s: it has Dense, DenseReparameterization, DenseFlipout, DenseLocalReparameterization, "
+                             "ReLU, LeakyReLU, Activation, Softmax, Flatten and Dropout" % (label, kind))
         steps[-1][1].append(f)
         if word not in ("softmax", "log_softmax"):
             made[-1].activation = word

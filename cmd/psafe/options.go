@@ -70,7 +70,7 @@ func (o *options) set(word string) error {
 		name, _ = record.Today(name, "")
 		return fmt.Errorf("--options %s is a flag of its own: write --%[1]s", name)
 	case flag == nil:
-		return fmt.Errorf("--options: there is no option %.60q: they are %s%s", name, strings.Join(flagNames(o.keys), ", "), nearest.Hint(name, flagNames(o.keys)))
+		return fmt.Errorf("--options: there is no option %.60q: they are %s%s", name, strings.Join(o.known(), ", "), nearest.Hint(name, flagNames(o.keys)))
 	case !given && flag.NoOptDefVal == "":
 		return fmt.Errorf("--options %s has no value: write %[1]s=VALUE", name)
 	case !given:
@@ -83,6 +83,23 @@ func (o *options) set(word string) error {
 		return fmt.Errorf("--options %s: %.60q is %s", name, value, notOf(flag.Value.Type()))
 	}
 	return nil
+}
+
+// optionFor says what an option is for, where it is not for all.
+var optionFor = map[string]string{
+	"depth": "by lbp, clbp", "confidence": "by statistical, finite, --draws", "seed": "by drawn boxes, statistical, --draws",
+	"noise": "of --target mean", "link": "of --target decision", "costs": "of --target decision", "reject": "of --target decision", "action": "of --target decision",
+}
+
+// known are the options, each with what it is for.
+func (o *options) known() []string {
+	names := flagNames(o.keys)
+	for i, name := range names {
+		if of := optionFor[name]; of != "" {
+			names[i] += " (" + of + ")"
+		}
+	}
+	return names
 }
 
 func (o *options) String() string { return "" }

@@ -23,6 +23,7 @@ func TestOptions(t *testing.T) {
 		{"certify --cels 5", "certify has no flag --cels: psafe certify --help-all lists the flags; did you mean --options cells=N?"},
 		{"certify --options dept=3", `there is no option "dept": they are no-upper, derived, cells`},
 		{"certify --options dept=3", `did you mean "depth"?`},
+		{"certify --options x", "depth (by lbp, clbp), confidence (by statistical, finite, --draws)"},
 		{"certify --options eps=3", "--options eps is a flag of its own: write --eps"},
 		{"certify --options cells", "--options cells has no value: write cells=VALUE"},
 		{"certify --options cells=x", `--options cells: "x" is no whole number: give one such as 10`},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/record"
 	"psafe/internal/outfile"
 )
@@ -123,8 +124,10 @@ func (c *certifyFlags) search(ctx context.Context, job *certify.Job, stdout, std
 	var found record.FoundRadii
 	var decided record.Decisions
 	var row []string
+	drawn := true // networks alone, of all records
 	err := job.Each(ctx, func(r *record.Record) {
 		found.Add(r)
+		drawn = drawn && r.Method == prove.Statistical.String()
 		eps := ""
 		if certified := r.RadiusEnd == record.RadiusEndWords[0]; certified && r.Wanted() > 0 {
 			eps = r.Eps
@@ -154,6 +157,9 @@ func (c *certifyFlags) search(ctx context.Context, job *certify.Job, stdout, std
 	}
 	if !c.quiet {
 		fmt.Fprintln(stderr, "psafe:", meansOfRadii(&found, &decided))
+		if found.Certified() == 0 && drawn && !job.Method.Decision {
+			fmt.Fprintln(stderr, "psafe: no radius is certified, since drawn networks prove no p_lower: use --method auto or clbp, or --target decision")
+		}
 	}
 	return nil
 }

@@ -303,6 +303,21 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
+// TestUnasked: the line that counts verdicts says of unknown ones that no p_upper was asked for.
+func TestUnasked(t *testing.T) {
+	var tally record.Tally
+	for _, c := range []struct{ verdict, flags, want string }{
+		{"safe", "--method clbp --no-upper", "0 unknown;"},
+		{"unknown", "--method clbp", "1 unknown;"},
+		{"unknown", "--method clbp --no-upper", "2 unknown (of 1 p_upper was not asked for: no-upper);"},
+	} {
+		tally.Add(&record.Record{Verdict: c.verdict, Flags: c.flags, Require: property.MustExact("0.9")})
+		if got := tally.Summary(); !strings.Contains(got, c.want) {
+			t.Errorf("%q does not say %q", got, c.want)
+		}
+	}
+}
+
 // TestMixedRequire: the lines of a summary name no limit that is not that of all records.
 func TestMixedRequire(t *testing.T) {
 	var one, mixed record.Tally

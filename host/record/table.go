@@ -197,6 +197,7 @@ func (r *Record) interval(confidence bool) string {
 type Tally struct {
 	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
+	unasked               int // unknown ones of which no upper bound was asked for
 	n                     int
 	lower                 Sum  // of those that claim one
 	found                 bool // radii that were looked for are among them
@@ -233,6 +234,9 @@ func (t *Tally) Add(r *Record) {
 		t.unsafe++
 	case "unknown":
 		t.unknown++
+		if slices.Contains(strings.Fields(r.Flags), "--no-upper") {
+			t.unasked++
+		}
 	}
 	t.sets.Add(r)
 	t.parents.Add(r)
@@ -263,7 +267,11 @@ func (t *Tally) Summary() string {
 	if t.found {
 		mean = "no share or mean is one of the inputs, as radii were chosen by their verdicts: psafe summary has radii"
 	}
-	line := fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; %s", t.safe, t.n, with, t.unsafe, t.unknown, mean)
+	unasked := ""
+	if t.unasked > 0 {
+		unasked = fmt.Sprintf(" (of %d p_upper was not asked for: no-upper)", t.unasked)
+	}
+	line := fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown%s; %s", t.safe, t.n, with, t.unsafe, t.unknown, unasked, mean)
 	if of := t.sets.Words(); of != "" {
 		line += "; P_safe is a share of " + of + " and speaks of no others"
 	}

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,7 +30,10 @@ func (s *Spec) items(i int) []item {
 
 // Args are the flags of psafe certify of job number i. What goes with an entry counts more
 // than what goes with all jobs.
-func (s *Spec) Args(i int) []string {
+func (s *Spec) Args(i int) []string { return args(s.settings(i)) }
+
+// settings are those of job number i.
+func (s *Spec) settings(i int) []setting {
 	var settings []setting
 	for _, it := range s.items(i) {
 		settings = append(settings, it.settings...)
@@ -39,7 +43,7 @@ func (s *Spec) Args(i int) []string {
 			settings = append(settings, c)
 		}
 	}
-	return args(settings)
+	return settings
 }
 
 // args are settings as words of a command line.
@@ -82,8 +86,41 @@ func (it item) name() string {
 	return fmt.Sprintf("%s %.60s", it.settings[0].flag.Name, it.settings[0].value)
 }
 
-// place names job number i in messages.
-func (s *Spec) place(i int) string { return fmt.Sprintf("%s: job %d (%s)", s.Path, i, s.words(i)) }
+// flagWord is a flag as errors of psafe certify name it.
+var flagWord = regexp.MustCompile(`--(?:options )?([a-z][a-z-]*)(=?)`)
+
+// blamed is an error about a job in the words of the file.
+type blamed struct {
+	error
+	text string
+}
+
+func (b *blamed) Error() string { return b.text }
+func (b *blamed) Unwrap() error { return b.error }
+
+// blame names job number i in an error about it, in which flags become the keys that they are in the file,
+// with the lines of those that the job has beside its entries.
+func (s *Spec) blame(i int, err error) error {
+	place := fmt.Sprintf("job %d (%s", i, s.words(i))
+	settings := s.settings(i)
+	for _, it := range s.items(i) { // place has the first setting of each
+		at := slices.Index(settings, it.settings[0])
+		settings[at].line = 0
+	}
+	text := flagWord.ReplaceAllStringFunc(err.Error(), func(word string) string {
+		m := flagWord.FindStringSubmatch(word)
+		if !slices.Contains(s.keys, m[1]) {
+			return word
+		}
+		at := slices.IndexFunc(settings, func(set setting) bool { return set.flag.Name == m[1] })
+		if at >= 0 && settings[at].line > 0 {
+			place += fmt.Sprintf(", %s of line %d", m[1], settings[at].line)
+			settings[at].line = 0
+		}
+		return m[1] + strings.Replace(m[2], "=", ": ", 1)
+	})
+	return &blamed{err, fmt.Sprintf("%s: %s): %s", s.Path, place, text)}
+}
 
 // words returns which entries job number i has.
 func (s *Spec) words(i int) string {

@@ -45,7 +45,7 @@ func (p *Planner) Jobs(spec *Spec) ([]*certify.Job, error) {
 	for i := range jobs {
 		var err error
 		if jobs[i], err = p.Parse(spec.Args(i)); err != nil {
-			return nil, fmt.Errorf("%s: %w", spec.place(i), err)
+			return nil, spec.blame(i, err)
 		}
 	}
 	return jobs, nil
@@ -276,7 +276,7 @@ func (p *Planner) plan(ctx context.Context, spec *Spec, jobs []*certify.Job, dir
 			return nil, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", spec.place(i), err)
+			return nil, spec.blame(i, err)
 		}
 		jobs[i] = nil
 	}

@@ -19,11 +19,11 @@ import (
 // and leaves nothing behind.
 func TestPlanRefused(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"posteriors: [a.safetensors, absent.npz]\ninputs: x.csv\neps: 1", "job 1 (posterior absent.npz of line 1, inputs x.csv of line 2): --posterior"},
-		{"posteriors: [a.safetensors]\ninputs: x.csv", "job 0 (posterior a.safetensors of line 1, inputs x.csv of line 2): --eps is missing"},
-		{"posteriors: [a.safetensors]\nmethods:\n- lbp\n- lpb\ninputs: x.csv\neps: 1", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 5, method lpb of line 4): --method"},
-		{"posteriors: [a.safetensors]\ninputs: x.csv\neps: 1\nproperties: [keeps_class, p.json]", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 2, property p.json of line 4): --"},
-		{"posteriors: [a.safetensors]\ngamma: 2", "job 0 (posterior a.safetensors of line 1): --gamma is no flag"},
+		{"posteriors: [a.safetensors, absent.npz]\ninputs: x.csv\neps: 1", "job 1 (posterior absent.npz of line 1, inputs x.csv of line 2): posterior absent.npz: cannot open"},
+		{"posteriors: [a.safetensors]\ninputs: x.csv", "job 0 (posterior a.safetensors of line 1, inputs x.csv of line 2): eps is missing"},
+		{"posteriors: [a.safetensors]\nmethods:\n- lbp\n- lpb\ninputs: x.csv\neps: 1", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 5, method lpb of line 4): method \"lpb\" is none of"},
+		{"posteriors: [a.safetensors]\ninputs: x.csv\neps: 1\nproperties: [keeps_class, p.json]", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 2, property p.json of line 4): inputs and a property file"},
+		{"posteriors: [a.safetensors]\ngamma: 2", "job 0 (posterior a.safetensors of line 1, gamma of line 2): gamma is no flag"},
 		{"posteriors: [a.safetensors, ./a.safetensors]\ninputs: x.csv\neps: 1", "job 1 (posterior ./a.safetensors of line 1, inputs x.csv of line 2): index 0, eps 1, property argmax_is:"},
 		{"posteriors: [a.safetensors]\ninputs: [{path: x.csv, index: '0:2'}, {path: x.csv, index: '1:3'}]\neps: 1", "is the same task as one of job 0, posterior a.safetensors of line 1, inputs x.csv of line 2: leave one of them out"},
 	} {

@@ -43,10 +43,11 @@ var axes = [...]axis{
 	{key: "properties", flag: "property", path: true},
 }
 
-// setting is a flag with its value.
+// setting is a flag with its value, and the line of its key.
 type setting struct {
 	flag  Flag
 	value string
+	line  int
 }
 
 // item is an entry of an axis: a value, and what goes with it alone.
@@ -63,6 +64,8 @@ type Spec struct {
 	axes    [len(axes)][]item
 	// common are settings of all jobs whose items do not say otherwise.
 	common []setting
+	// keys are the flags that may be keys.
+	keys []string
 }
 
 // Limits of a campaign file.
@@ -80,6 +83,7 @@ func ReadSpec(path string, flags []Flag) (*Spec, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r := specReader{spec: &Spec{Path: path, Renamed: certify.Renamed{File: path}}, flags: flags, lines: map[string]int{}}
+	r.spec.keys = r.keys()
 	err = r.read(text)
 	if place, ok := errors.AsType[*lineError](err); ok {
 		return nil, fmt.Errorf("%s: line %d: %w", path, place.line, place.err)
@@ -193,12 +197,12 @@ func (r *specReader) top(name string, key, value *yaml.Node) error {
 			return r.list(i, key, value)
 		}
 	}
-	flag, err := r.flag(name, key, append(axisKeys(), r.keys()...))
+	flag, err := r.flag(name, key, append(axisKeys(), r.spec.keys...))
 	if err != nil {
 		return err
 	}
 	text, err := r.value(flag, value)
-	r.spec.common = append(r.spec.common, setting{flag, text})
+	r.spec.common = append(r.spec.common, setting{flag, text, key.Line})
 	return err
 }
 
@@ -274,7 +278,7 @@ func (r *specReader) item(a axis, n *yaml.Node) (item, error) {
 	if err != nil {
 		return item{}, err
 	}
-	it := item{line: n.Line, settings: []setting{{flag: own}}}
+	it := item{line: n.Line, settings: []setting{{flag: own, line: n.Line}}}
 	if n.Kind != yaml.MappingNode {
 		text, err := scalar(n, "an entry of "+a.key)
 		it.settings[0].value = r.today(own, text)
@@ -296,14 +300,14 @@ func (r *specReader) item(a axis, n *yaml.Node) (item, error) {
 				return at(key, "%s cannot be a key of an entry of %s: every job has one of each list, so write it in %s", key.Value, a.key, other.key)
 			}
 		}
-		flag, err := r.flag(name, key, append(r.keys(), "path"))
+		flag, err := r.flag(name, key, append(r.spec.keys, "path"))
 		if err != nil && a.flag == "property" && slices.Contains(property.SpecKinds(), key.Value) {
 			return at(key, "%s and its value are one text: leave out the space behind the colon, and quote it: \"%s:%.40s\"", key.Value, key.Value, value.Value)
 		} else if err != nil {
 			return err
 		}
 		text, err := r.value(flag, value)
-		it.settings = append(it.settings, setting{flag, text})
+		it.settings = append(it.settings, setting{flag, text, key.Line})
 		return err
 	})
 	if err == nil && !named {

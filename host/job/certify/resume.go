@@ -329,9 +329,38 @@ func (r *ready) agree(file string, rec *record.Record, k int) error {
 		field, is, wanted = r.decided(rec)
 	}
 	if field != "" {
-		return fmt.Errorf("%s: line %d: %s is %s, of this run %s", file, k+1, field, printable(is), printable(wanted))
+		return fmt.Errorf("%s: line %d: %s is %s, of this run %s%s", file, k+1, field, printable(is), printable(wanted), flagOf(field))
 	}
 	return nil
+}
+
+// flagOf is the flag that a field of a record is of, in brackets; empty where it is of none, or of several.
+func flagOf(field string) string {
+	name, file := strings.CutSuffix(field, "_sha256")
+	switch name {
+	case "index", "label", "property", "eps", "clip", "norm", "input_scale", "fix", "free", "mean", "std", "channels", "require", "precision", "posterior", "inputs", "predictive":
+		name = strings.ReplaceAll(name, "_", "-")
+	case "posterior_scale":
+		name = "scale"
+	case "posterior_sd":
+		name = "sd"
+	case "activations":
+		name = "activation"
+	case "template", "name":
+		name = "property"
+	case "verdict":
+		name = "require"
+	case "seconds":
+		name = "omit-timing"
+	case "seed":
+		name = "options seed"
+	default:
+		return ""
+	}
+	if file {
+		return fmt.Sprintf(" (another file of --%s)", name)
+	}
+	return fmt.Sprintf(" (--%s)", name)
 }
 
 // decided compares what follows from the rest of a record: its verdict, and whether times

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"math/big"
@@ -60,7 +61,7 @@ const decimalLetters = "0123456789.eE+-"
 
 // SetFlag sets what --sd says: a decimal, relative:DECIMAL, or the name of a file.
 func (o *Options) SetFlag(sd string) {
-	if text, relative := strings.CutPrefix(sd, relativeFlag); relative {
+	if text, relative := strings.CutPrefix(sd, relativeFlag); relative && text != "" {
 		o.SDRelative = text
 	} else if strings.Trim(sd, decimalLetters) == "" {
 		o.SD = sd
@@ -114,11 +115,13 @@ func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
 	s := &spread{relative: opt.SDRelative != "", scale: opt.Scale}
 	s.given = &posterior.Given{Words: opt.SpreadWords(), Path: opt.SDFile}
 	if opt.SDFile != "" {
-		if s.scale == posterior.ScaleUnknown {
-			return nil, noScale()
-		}
-		if err := s.readFile(opt.SDFile, g); err != nil {
+		switch err := s.readFile(opt.SDFile, g); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("--sd %.60q is no number, and there is no such file: give 0.05 (for every weight), relative:0.01 (of the size of each) or FILE.npz", opt.SDFile)
+		case err != nil:
 			return nil, fmt.Errorf("--sd: %w", &oneLine{opt.SDFile, err})
+		case s.scale == posterior.ScaleUnknown:
+			return nil, fmt.Errorf("--sd %.60q: %w", opt.SDFile, noScale())
 		}
 		return s, nil
 	}
