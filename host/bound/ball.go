@@ -148,13 +148,15 @@ func (b *ballPass) mostVariance(centreSq, steep, boxSq float64) float64 {
 
 // upload writes numbers of each item to an array, rounded up.
 func (p *clbpPass) upload(of func(u *ballUnits) []float64) Array {
-	var v []float64
-	for i := range p.ball.units {
-		for _, x := range of(&p.ball.units[i]) {
-			v = append(v, p.dev.Precision().RoundHi(x))
-		}
+	return p.written(flat(p.ball.units, of))
+}
+
+// flat are the numbers of each item, one after the other.
+func flat[T any](items []T, of func(t *T) []float64) (all []float64) {
+	for i := range items {
+		all = append(all, of(&items[i])...)
 	}
-	return p.holding(v)
+	return all
 }
 
 // widenUnits widens the first layer's units, bounded at the centre, by what the ball and their noise

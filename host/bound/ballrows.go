@@ -29,20 +29,6 @@ func (p *clbpPass) beginRows(k, rows int) {
 	}
 }
 
-// stills returns which outputs of the first layer do not vary, [Items x out].
-func (p *clbpPass) stills() ([]bool, error) {
-	z := p.hidden[0].z
-	lo, hi, err := p.readPair(z.Lo, z.Hi)
-	if err != nil {
-		return nil, err
-	}
-	still := make([]bool, len(lo))
-	for j := range still {
-		still[j] = lo[j] == hi[j]
-	}
-	return still, nil
-}
-
 // ownThrough is the noise of the second layer in its own units, of both signs. Their rows begin with no
 // mean of it (startUnits), as it is added in the end.
 func (p *clbpPass) ownThrough() *ballThrough {
@@ -50,7 +36,7 @@ func (p *clbpPass) ownThrough() *ballThrough {
 	if err != nil {
 		return nil
 	}
-	still, err := p.stills()
+	still, err := p.stills(p.hidden[0].z)
 	if err != nil {
 		return nil
 	}
@@ -89,7 +75,7 @@ func (p *clbpPass) through(s Array, rows int, round NoiseRounding) {
 	if err != nil {
 		return
 	}
-	still, err := p.stills()
+	still, err := p.stills(p.hidden[0].z)
 	if err != nil {
 		return
 	}
@@ -165,13 +151,7 @@ func (p *clbpPass) keepBallInputs(s Interval) {
 	if d == nil {
 		return
 	}
-	var err error
-	if d.lo, err = p.read(s.Lo); err == nil && s.Hi != nil && s.Hi != s.Lo {
-		d.hi, err = p.read(s.Hi)
-	}
-	if err != nil {
-		d.lo = nil
-	}
+	d.lo, d.hi, _ = p.readEnds(s) // an error is the pass's
 }
 
 // coefficient is one at or below whose line the row is, in input j, of an item: the least magnitude that
@@ -310,10 +290,7 @@ func (p *clbpPass) raiseUnits(bound Array, rows int) {
 		if err != nil {
 			return
 		}
-		for at := range mean {
-			from := at/rows*p.total.cols + at%rows%p.total.cols
-			mean[at], variance[at] = m[from], v[from]
-		}
+		mean, variance = repeated(m, p.total.cols, rows), repeated(v, p.total.cols, rows)
 	}
 	precision := p.dev.Precision()
 	for i, e := range ends {
@@ -336,22 +313,13 @@ func (p *clbpPass) raiseProperty(bound Array) {
 	}
 	ends := p.endsOf(d)
 	p.raise(bound, ends)
-	flat := func(of func(e *ballEnds) []float64) Array {
-		var v []float64
-		for i := range ends {
-			for _, x := range of(&ends[i]) {
-				v = append(v, p.dev.Precision().RoundHi(x))
-			}
-		}
-		return p.holding(v)
-	}
 	if d.second != nil {
 		n := p.byLevel[p.layers[1].depth]
-		n.mean, n.kept = flat(func(e *ballEnds) []float64 { return e.second }), true
+		n.mean, n.kept = p.written(flat(ends, func(e *ballEnds) []float64 { return e.second })), true
 		p.byLevel[p.layers[1].depth] = n
 	}
 	if d.variance != nil {
-		none := func(e *ballEnds) []float64 { return make([]float64, len(e.first)) }
-		p.byLevel[p.layers[0].depth] = noiseArrays{mean: flat(none), variance: flat(func(e *ballEnds) []float64 { return e.first }), cols: d.rows, kept: true}
+		first := flat(ends, func(e *ballEnds) []float64 { return e.first })
+		p.byLevel[p.layers[0].depth] = noiseArrays{mean: p.holding(make([]float64, len(first))), variance: p.written(first), cols: d.rows, kept: true}
 	}
 }

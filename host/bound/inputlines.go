@@ -70,9 +70,8 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 		if l >= 0 {
 			return
 		}
-		out.ALo, _ = p.read(s.Lo) // an error is the pass's
-		if out.AHi = out.ALo; s.Hi != nil && s.Hi != s.Lo {
-			out.AHi, _ = p.read(s.Hi)
+		if out.ALo, out.AHi, _ = p.readEnds(s); out.AHi == nil { // an error is the pass's
+			out.AHi = out.ALo
 		}
 	}
 	bound := p.backSubstitute(last, f)

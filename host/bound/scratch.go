@@ -87,6 +87,18 @@ func (s *scratch) read(a Array) (v []float64, err error) {
 	return v, s.err
 }
 
+// readEnds is read of both ends of coefficients: hi is nil where there is none, and lo where these are numbers.
+func (s *scratch) readEnds(i Interval) (lo, hi []float64, err error) {
+	if lo, err = s.read(i.Lo); err != nil || i.Hi == nil {
+		return lo, nil, err
+	}
+	if i.Hi == i.Lo {
+		return lo, lo, nil
+	}
+	hi, err = s.read(i.Hi)
+	return lo, hi, err
+}
+
 // readPair is read of two arrays.
 func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
 	if x, err = s.read(a); err != nil {

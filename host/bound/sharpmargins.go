@@ -69,17 +69,26 @@ func (p *clbpPass) keepRows(d *sharp.Rows) {
 		if err != nil {
 			return
 		}
-		lo, hi, err := p.readPair(z.Lo, z.Hi)
+		still, err := p.stills(z)
 		if err != nil {
 			return
-		}
-		still := make([]bool, len(lo))
-		for j := range still {
-			still[j] = lo[j] == hi[j]
 		}
 		p.reached.Radius, p.reached.MaxSq, p.reached.Still = append(p.reached.Radius, radius), append(p.reached.MaxSq, maxSq), append(p.reached.Still, still)
 	}
 	p.down = d
+}
+
+// stills returns which numbers of z do not vary.
+func (p *clbpPass) stills(z Interval) ([]bool, error) {
+	lo, hi, err := p.readPair(z.Lo, z.Hi)
+	if err != nil {
+		return nil, err
+	}
+	still := make([]bool, len(lo))
+	for j := range still {
+		still[j] = lo[j] == hi[j]
+	}
+	return still, nil
 }
 
 // keepInputs keeps the coefficients of the inputs.
@@ -90,19 +99,8 @@ func (p *clbpPass) keepInputs(l int, s Interval) {
 	if l >= 0 || p.down == nil {
 		return
 	}
-	lo, err := p.read(s.Lo)
-	if err != nil {
-		return
-	}
-	p.down.Lo = lo
-	if s.Hi == nil {
-		return
-	}
-	hi, err := p.read(s.Hi)
-	if err != nil {
-		return
-	}
-	p.down.Hi, p.down.NonNeg = hi, p.query.Inputs.nonNegs
+	p.down.NonNeg = p.query.Inputs.nonNegs
+	p.down.Lo, p.down.Hi, _ = p.readEnds(s) // an error is the pass's
 }
 
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
