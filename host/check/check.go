@@ -137,12 +137,12 @@ func (q *question) lower(ctx context.Context) error {
 	return nil
 }
 
-// uppers are the methods by which an upper bound is shown (upper.method of a proof).
+// uppers are the methods by which an upper bound is shown (upper.method of a proof). A finite posterior's
+// networks show theirs beside the lower bound, so that "samples" is no word of a proof.
 var uppers = map[string]func(context.Context, *question) (float64, error){
 	"clbp":      upperByNoise,
 	"neuronsum": upperBySums,
 	"chernoff":  upperByMoments,
-	"samples":   upperByNetworks,
 }
 
 // upper proves p_upper.
@@ -150,17 +150,15 @@ func (q *question) upper(ctx context.Context) error {
 	if q.PUpper.Is(1) {
 		return nil
 	}
-	method := q.Method
+	prove := upperByNetworks
 	if q.Method != "samples" {
 		u, err := q.Proof.ReadUpper()
 		if err != nil {
 			return err
 		}
-		method = u.Method
-	}
-	prove := uppers[method]
-	if prove == nil {
-		return fmt.Errorf("proof: %.40q proves no upper bound that this program knows", method)
+		if prove = uppers[u.Method]; prove == nil {
+			return fmt.Errorf("proof: upper: %.40q proves no upper bound that this program knows", u.Method)
+		}
 	}
 	p, err := prove(ctx, q)
 	if err != nil {

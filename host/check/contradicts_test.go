@@ -87,6 +87,7 @@ func TestContradictions(t *testing.T) {
 		{nothing, `"method":"clbp"` + "\n" + `"method":"neuronsum"`, "precision: "},
 		{nothing, `--no-upper` + "\n" + `--cells 1 --no-upper` + "\n" + `"cells":\d+` + "\n" + `"cells":7`, "cells: "},
 		{upper, `--method neuronsum` + "\n" + `--method neuronsum --no-upper`, "flags: "},
+		{upper, `"upper":{"method":"neuronsum"` + "\n" + `"upper":{"method":"samples"`, "proof: upper: "},
 		{upper, `"tau":0,|"witness"` + "\n" + `"tau":0.001,"witness"`, "proof: upper: tau"},
 		{finite, `"safe_samples":\d+` + "\n" + `"safe_samples":1`, "p_lower: "},
 		{finite, `"unsafe_samples":\d+` + "\n" + `"unsafe_samples":12`, "safe_samples: "},
