@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"unsafe"
 
 	"psafe/internal/fpcontrol"
 )
@@ -23,10 +24,44 @@ func foreign(f func()) {
 // mostArgs is the greatest number of arguments of a function of OpenCL that is used here.
 const mostArgs = 9
 
+// direct calls the C function at addr by foreign. What pointers among the arguments point to is kept
+// and stays where it is until C returns.
+//
+//go:uintptrescapes
+func direct(addr uintptr, args ...uintptr) (result uintptr) {
+	foreign(func() { result = call(addr, args) })
+	return result
+}
+
 // register makes *fn, a function of handles, sizes, numbers and pointers to Go memory,
 // call the C function at addr by foreign. purego could do it, but not with the thread
-// kept.
+// kept. What a pass calls hundreds of times goes without reflection, which takes three
+// times as long as the call.
 func register(fn any, addr uintptr) {
+	switch fn := fn.(type) {
+	case *func(object uintptr) int32:
+		*fn = func(object uintptr) int32 { return int32(direct(addr, object)) }
+	case *func(kernel uintptr, index uint32, size uintptr, value unsafe.Pointer) int32:
+		*fn = func(kernel uintptr, index uint32, size uintptr, value unsafe.Pointer) int32 {
+			return int32(direct(addr, kernel, uintptr(index), size, uintptr(value)))
+		}
+	case *func(queue, kernel uintptr, dims uint32, offset, global, local *uintptr, nwait uint32, wait, event *uintptr) int32:
+		*fn = func(queue, kernel uintptr, dims uint32, offset, global, local *uintptr, nwait uint32, wait, event *uintptr) int32 {
+			return int32(direct(addr, queue, kernel, uintptr(dims), uintptr(unsafe.Pointer(offset)), uintptr(unsafe.Pointer(global)),
+				uintptr(unsafe.Pointer(local)), uintptr(nwait), uintptr(unsafe.Pointer(wait)), uintptr(unsafe.Pointer(event))))
+		}
+	case *func(queue, mem uintptr, blocking uint32, offset, size uintptr, data unsafe.Pointer, nwait uint32, wait, event *uintptr) int32:
+		*fn = func(queue, mem uintptr, blocking uint32, offset, size uintptr, data unsafe.Pointer, nwait uint32, wait, event *uintptr) int32 {
+			return int32(direct(addr, queue, mem, uintptr(blocking), offset, size, uintptr(data), uintptr(nwait),
+				uintptr(unsafe.Pointer(wait)), uintptr(unsafe.Pointer(event))))
+		}
+	default:
+		reflected(fn, addr)
+	}
+}
+
+// reflected is register for functions of any arguments.
+func reflected(fn any, addr uintptr) {
 	v := reflect.ValueOf(fn).Elem()
 	result := v.Type().Out(0)
 	v.Set(reflect.MakeFunc(v.Type(), func(args []reflect.Value) []reflect.Value {
