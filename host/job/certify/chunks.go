@@ -59,25 +59,35 @@ func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, n
 func (r *ready) chunk(first, n int, number func(i int) int) ([]property.Task, error) {
 	var chunk []property.Task
 	bytes := 0
-	err := inOrder(context.Background(), min(n-first, chunkTasks), r.atATime(), func(i int) (property.Task, error) {
-		t, err := r.tasks.at(number(first + i))
+	err := inOrder(context.Background(), min(n-first, chunkTasks), r.atATime(), func(i int) (t property.Task, err error) {
+		k := number(first + i)
+		if k < len(r.made) && r.made[k].T != nil { // and fits
+			t, r.made[k] = r.made[k], property.Task{}
+			return t, nil
+		}
+		t, err = r.tasks.at(k)
 		if err == nil {
 			err = r.tasks.fits(&t, r.precision())
 		}
 		return t, err
 	}, func(t property.Task) (more bool, err error) {
-		for _, boxes := range [][]property.Box{t.T, t.Inner} {
-			for _, b := range boxes {
-				bytes += 8 * (len(b.Lo) + len(b.Hi))
-			}
-		}
-		if bytes > chunkBytes && len(chunk) > 0 {
+		if bytes += taskBytes(&t); bytes > chunkBytes && len(chunk) > 0 {
 			return false, nil
 		}
 		chunk = append(chunk, t)
 		return true, nil
 	})
 	return chunk, err
+}
+
+// taskBytes is about how much memory a task takes.
+func taskBytes(t *property.Task) (bytes int) {
+	for _, boxes := range [][]property.Box{t.T, t.Inner} {
+		for _, b := range boxes {
+			bytes += 8 * (len(b.Lo) + len(b.Hi))
+		}
+	}
+	return bytes
 }
 
 // atATime is the number of tasks made at a time: a few for each core, and fewer where inputs are many.

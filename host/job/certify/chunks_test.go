@@ -5,11 +5,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"psafe/host/prove"
+	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/internal/testscale"
 )
@@ -24,6 +27,40 @@ func manyPoints(t *testing.T, n int) *Job {
 	}
 	return &Job{Posterior: Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: around(file(t, "x.csv", b.String()), "0.01"),
 		Method: Method{By: new(prove.IBP), NoUpper: true, Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
+}
+
+// TestMadeOnce: the tasks of the first chunk are made once, others once more, and each is what it is.
+func TestMadeOnce(t *testing.T) {
+	defer func(n int) { chunkTasks = n }(chunkTasks)
+	chunkTasks = 40
+	const n, from = 100, 7 // as of a run that goes on
+	r, err := manyPoints(t, n).read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made atomic.Int32
+	at := r.tasks.at
+	r.tasks.at = func(k int) (property.Task, error) { made.Add(1); return at(k) }
+	if err := r.survey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // what was taken is made again
+		for first := from; first < n; {
+			chunk, err := r.chunk(first-from, n-from, func(i int) int { return from + i })
+			if err != nil || len(chunk) == 0 {
+				t.Fatal(err)
+			}
+			for i, got := range chunk {
+				if want, _ := at(first + i); !reflect.DeepEqual(got, want) {
+					t.Errorf("task %d is %+v, want %+v", first+i, got, want)
+				}
+			}
+			first += len(chunk)
+		}
+	}
+	if want := int32(n + (n - chunkTasks) + (n - from)); made.Load() != want {
+		t.Errorf("%d tasks were made, want %d", made.Load(), want)
+	}
 }
 
 // TestMemory: neither tasks nor records are kept, also of a run that goes on: what is alive does not

@@ -182,6 +182,8 @@ type ready struct {
 	// boxings are what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
+	// made are the first tasks, a chunk at most, which survey made and chunk takes: each is empty after that.
+	made []property.Task
 	// took are the seconds that reading the posterior and the tasks took.
 	took [2]float64
 	// words are for the field flags of records, id for their field run.

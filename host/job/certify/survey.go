@@ -18,7 +18,7 @@ type boxing struct {
 	gamma   float64
 }
 
-// survey makes every task once and keeps none, so that whatever is wrong with one is said before
+// survey makes every task once and keeps no more than the first chunk, so that whatever is wrong with one is said before
 // anything is computed; and it sets what all records of the run have in common and no other run's
 // have.
 func (r *ready) survey(ctx context.Context) error {
@@ -29,15 +29,19 @@ func (r *ready) survey(ctx context.Context) error {
 		id   string
 	}
 	var err error
+	keeps, bytes := r.tasks.search == nil, 0
 	r.id = record.RunID(func(yield func(string) bool) {
 		err = inOrder(ctx, r.tasks.n, r.atATime(), func(k int) (s surveyed, err error) {
 			t, err := r.tasks.at(k)
 			if err == nil {
 				s = surveyed{t, r.tasks.fits(&t, r.precision()), r.asked(k, &t).ID}
-				s.task.T, s.task.Inner, s.task.S = nil, nil, property.Safe{}
 			}
 			return s, err
 		}, func(s surveyed) (more bool, err error) {
+			bytes += taskBytes(&s.task)
+			if keeps = keeps && len(r.made) < chunkTasks && bytes <= chunkBytes; keeps {
+				r.made = append(r.made, s.task)
+			}
 			if err := cmp.Or(r.ask(&s.task), s.fits); err != nil {
 				return false, err
 			}
