@@ -12,7 +12,7 @@ import (
 // at its best with as many as fit its memory.
 const (
 	mostTasks  = 128
-	mostOnWide = 2048
+	mostOnWide = 8192
 )
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take

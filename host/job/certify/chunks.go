@@ -3,7 +3,9 @@ package certify
 import (
 	"context"
 	"runtime"
+	"slices"
 
+	"psafe/host/bound"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
@@ -14,11 +16,14 @@ import (
 
 // Tasks are made and certified in chunks, so that memory does not grow with their number: at most
 // chunkTasks, whose boxes take at most about chunkBytes. An engine ends each with a recheck and
-// several wait for each other, so chunks are much larger than the groups of an engine.
+// several wait for each other, so chunks are much larger than the groups of an engine; on devices that
+// like large ones (bound.Wide) they are wideChunks times as large.
 var (
 	chunkTasks = 4096
 	chunkBytes = 64 << 20
 )
+
+const wideChunks = 4
 
 // inChunks certifies n tasks, of which number gives the numbers, and calls emit for the record of
 // each, in this order, one call at a time. An error of emit is returned as it is if it is an
@@ -27,8 +32,12 @@ func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, n
 	if r.tasks.search != nil {
 		return r.inRadii(ctx, engines, n, number, emit)
 	}
+	times := 1
+	if slices.ContainsFunc(engines, func(e *engine.Engine) bool { return bound.Wide(e.Device) }) {
+		times = wideChunks
+	}
 	for first := 0; first < n; {
-		chunk, err := r.chunk(first, n, number)
+		chunk, err := r.chunk(first, n, times, number)
 		if err != nil {
 			return err
 		}
@@ -55,11 +64,12 @@ func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, n
 	return nil
 }
 
-// chunk makes the tasks from the first of n on that are certified together.
-func (r *ready) chunk(first, n int, number func(i int) int) ([]property.Task, error) {
+// chunk makes the tasks from the first of n on that are certified together, in chunks so many times as large
+// as others.
+func (r *ready) chunk(first, n, times int, number func(i int) int) ([]property.Task, error) {
 	var chunk []property.Task
 	bytes := 0
-	err := inOrder(context.Background(), min(n-first, chunkTasks), r.atATime(), func(i int) (t property.Task, err error) {
+	err := inOrder(context.Background(), min(n-first, times*chunkTasks), r.atATime(), func(i int) (t property.Task, err error) {
 		k := number(first + i)
 		if k < len(r.made) && r.made[k].T != nil { // and fits
 			t, r.made[k] = r.made[k], property.Task{}
@@ -71,7 +81,7 @@ func (r *ready) chunk(first, n int, number func(i int) int) ([]property.Task, er
 		}
 		return t, err
 	}, func(t property.Task) (more bool, err error) {
-		if bytes += taskBytes(&t); bytes > chunkBytes && len(chunk) > 0 {
+		if bytes += taskBytes(&t); bytes > times*chunkBytes && len(chunk) > 0 {
 			return false, nil
 		}
 		chunk = append(chunk, t)

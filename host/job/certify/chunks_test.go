@@ -46,7 +46,7 @@ func TestMadeOnce(t *testing.T) {
 	}
 	for range 2 { // what was taken is made again
 		for first := from; first < n; {
-			chunk, err := r.chunk(first-from, n-from, func(i int) int { return from + i })
+			chunk, err := r.chunk(first-from, n-from, 1, func(i int) int { return from + i })
 			if err != nil || len(chunk) == 0 {
 				t.Fatal(err)
 			}
@@ -60,6 +60,10 @@ func TestMadeOnce(t *testing.T) {
 	}
 	if want := int32(n + (n - chunkTasks) + (n - from)); made.Load() != want {
 		t.Errorf("%d tasks were made, want %d", made.Load(), want)
+	}
+	chunk, err := r.chunk(0, n, 2, func(i int) int { return i })
+	if err != nil || len(chunk) != 2*chunkTasks {
+		t.Errorf("%d tasks in a chunk twice as large as others, %v", len(chunk), err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"psafe/host/bound"
 )
 
 // Groups are as large as keeps devices busy and as small as lets records be written every few
@@ -22,8 +24,10 @@ var (
 const (
 	// firstWork is how many multiplications the first group may take.
 	firstWork = 1e8
-	// groupGrowth is how many times as large as the last a group may be.
-	groupGrowth = 2
+	// groupGrowth is how many times as large as the last a group may be. It is wideGrowth on a device of
+	// which a pass takes about as long whatever it is of (bound.Wide): there tasks of a small group seem
+	// to take longer than others will, and that is forgotten at once.
+	groupGrowth, wideGrowth = 2, 16
 	// groupShrink is how many times smaller it is after one that was given up.
 	groupShrink = 16
 	// few is how many tasks are worth more patience.
@@ -96,13 +100,17 @@ func (q *queue) take(e *Engine) (s span, more bool) {
 
 // done learns how long an engine took.
 func (q *queue) done(e *Engine, s span, d time.Duration) {
-	each := max(d/time.Duration(s.end-s.first), time.Duration(forget*float64(e.timing.slow)), 1)
+	growth, left := groupGrowth, forget
+	if bound.Wide(e.Device) {
+		growth, left = wideGrowth, 0
+	}
+	each := max(d/time.Duration(s.end-s.first), time.Duration(left*float64(e.timing.slow)), 1)
 	e.timing.slow = each
 	target := groupTime
 	if limit := q.job.TimeLimit; limit > 0 {
 		target = min(target, limit/4)
 	}
-	e.timing.next = max(1, min(int(target/each), groupGrowth*max(e.timing.next, s.end-s.first), q.most))
+	e.timing.next = max(1, min(int(target/each), growth*max(e.timing.next, s.end-s.first), q.most))
 }
 
 // back takes back what took too long.

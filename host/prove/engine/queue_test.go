@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"psafe/fallback"
+	"psafe/host/bound"
 	"psafe/host/read/property"
 	"slices"
 	"sync"
@@ -36,6 +38,28 @@ func TestQueue(t *testing.T) {
 	q.done(e, again, 40*time.Second) // five seconds each
 	if next, _ := q.take(e); next.first != again.end || next.end-next.first != 1 {
 		t.Errorf("after slow tasks: %v", next)
+	}
+}
+
+// TestQueueOfWide: where a pass takes as long whatever it is of, groups are few.
+func TestQueueOfWide(t *testing.T) {
+	groups := func(e *Engine) (sizes []int) {
+		q := &queue{job: &Run{Tasks: make([]property.Task, 10_000)}, most: 8192, start: 7, rest: []span{{0, 10_000}}}
+		for {
+			s, more := q.take(e)
+			if !more {
+				return sizes
+			}
+			n := s.end - s.first
+			sizes = append(sizes, n)
+			q.done(e, s, 60*time.Millisecond+time.Duration(n)*100*time.Microsecond)
+		}
+	}
+	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{7, 112, 1792, 8089}) {
+		t.Errorf("groups of %d", got)
+	}
+	if got := groups(&Engine{}); len(got) < 10 {
+		t.Errorf("groups of %d where batches are small", got)
 	}
 }
 
