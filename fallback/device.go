@@ -1,6 +1,6 @@
-// Package fallback is the definition of every operation of bound.Device: one
-// plain Go loop each, in the order of summation that all devices share, run in
-// parallel over outputs on all cores. It works wherever Go does.
+// Package fallback defines every operation of bound.Device: one plain Go loop each, in the order of
+// summation that all devices share, run in parallel over outputs on all cores. It works wherever Go
+// does.
 //
 // Products are written T(x*y) throughout: the conversion keeps the compiler from
 // fusing a multiplication with an addition, as it otherwise does on some

@@ -1,7 +1,6 @@
-// Package kernels holds the OpenCL source of every operation of bound.Device,
-// one file per operation with the operation's name, two more for the forms of
-// affine and backsubstitute with tiles in local memory, what the sources say of each
-// kernel's arguments, and the build options, which they cannot say.
+// Package kernels holds the OpenCL source of every operation of bound.Device: a file for each, by
+// its name, two more for the forms of affine and backsubstitute with tiles in local memory, what
+// the sources say of each kernel's arguments, and the build options.
 //
 // The Go loops of package fallback are the definition; a kernel has the same bits
 // (NaN payloads apart). round.cl, put before all others, is the only place where

@@ -1,7 +1,7 @@
-// Package arith is arithmetic rounded outward: sums of products, intervals, numbers in twice the
-// working precision and of 400 bits, exp, log and the softmax, and masses on lattices and circles; and the definition of
-// the numbers that boxes are drawn by, which are no bounds. Nothing in it knows what is bounded with it. What certifies
-// and what checks share it, and share no bound.
+// Package arith computes with outward rounding: sums of products, intervals, numbers in twice the
+// working precision and of 400 bits, exp, log and the softmax, and masses on lattices and circles;
+// and the definition of the numbers that boxes are drawn by, which are no bounds. Nothing in it
+// knows what is bounded with it. What certifies and what checks share it, and share no bound.
 package arith
 
 import "math"

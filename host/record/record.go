@@ -1,6 +1,5 @@
-// Package record keeps what was proved: the result record, one JSON object a line, its
-// reader, means of several records, and a table for people. What it prints of a bound is
-// rounded to the safe side.
+// Package record reads and writes result records: one JSON object a line, its reader, means of
+// several records, and a table for people. What it prints of a bound is rounded to the safe side.
 package record
 
 import (

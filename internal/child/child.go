@@ -1,6 +1,6 @@
-// Package child runs this program a second time, as a process that may crash, hang or
-// flood its output without harm to the first. What is run there speaks on a pipe of its
-// own; what it prints otherwise is kept, up to a limit, for the message about its end.
+// Package child runs this program again, as a process that may crash without harm. It may hang or
+// flood its output, too. What is run there speaks on a pipe of its own; what it prints otherwise is
+// kept, up to a limit, for the message about its end.
 //
 // A child dies with its parent: it watches a pipe that closes when the parent ends, and
 // on Linux the kernel kills it. On Unix it leads a process group, so that it is killed

@@ -1,4 +1,4 @@
-// Package fault is the one way to start a goroutine. Go ends a program at a panic that nobody
+// Package fault starts goroutines; nothing else does. Go ends a program at a panic that nobody
 // recovers, and nobody can recover that of another goroutine; so each recovers its own here, and
 // the program ends as it has said that it wants to.
 package fault

@@ -1,6 +1,5 @@
-// Package fpcontrol is about the control word of the processor's floating-point
-// unit, MXCSR on amd64 and FPCR on arm64: how it rounds, and whether it flushes
-// subnormal numbers to zero.
+// Package fpcontrol reads and sets the control word of the floating-point unit, MXCSR on amd64 and
+// FPCR on arm64: how it rounds, and whether it flushes subnormal numbers to zero.
 //
 // Every thread has a word of its own, and Go never sets it: the proofs of psafe
 // hold because every thread has the one that processes begin with, [Default].

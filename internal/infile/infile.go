@@ -1,8 +1,8 @@
-// Package infile is the one way in which psafe opens a file that somebody else made. What
-// is no regular file is refused before it is opened, so that a pipe without a writer, a
-// device or a socket cannot hold the program up (one that stands at standard input may; a
-// signal ends the program all the same, cmd/psafe/signals.go); and the readers ask here whether what a file promises can be held in memory (Afford) and whether
-// JSON is small enough to be taken apart (CheckJSON).
+// Package infile opens files that somebody else made; nothing else does. What is no regular file is
+// refused before it is opened, so that a pipe without a writer, a device or a socket cannot hold
+// the program up (one that stands at standard input may; a signal ends the program all the same,
+// cmd/psafe/signals.go); and the readers ask here whether what a file promises can be held in
+// memory (Afford) and whether JSON is small enough to be taken apart (CheckJSON).
 //
 // Errors are one line without the name of the file, which the caller's message has.
 package infile

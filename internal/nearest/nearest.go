@@ -1,4 +1,4 @@
-// Package nearest guesses which of the known words a user meant who wrote another.
+// Package nearest guesses the known word behind a mistyped one.
 package nearest
 
 import (

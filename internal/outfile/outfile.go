@@ -1,7 +1,7 @@
-// Package outfile is the one way in which psafe writes a file of results: into a temporary
-// file beside it, which gets the name when everything is written and on the disk. Whoever
-// looks finds the old file, the whole new one or none, whatever ends the program. What a
-// killed program leaves is a file .psafe-*.tmp, whose name no other run will use.
+// Package outfile writes files of results; nothing else does: into a temporary file beside it,
+// which gets the name when everything is written and on the disk. Whoever looks finds the old file,
+// the whole new one or none, whatever ends the program. What a killed program leaves is a file
+// .psafe-*.tmp, whose name no other run will use.
 //
 // What is there is replaced only where the caller says so (Old): looked at when a file is
 // begun, and once more, in one step with the file's naming, when it is put in its place.

@@ -1,5 +1,4 @@
-// Package testscale is the one place where tests learn how much to do. Only tests
-// and test suites import it.
+// Package testscale says how much tests do. Only tests and test suites import it.
 //
 // Plain go test, and make test, do a small share of the random cases of each test
 // and skip what is named with DeepOnly. make deep has a sample of the tests, drawn by the

@@ -1,6 +1,7 @@
-// Package gauss bounds what one normal variable does: tails, densities, means of absolute values, and the moments of
-// a ReLU neuron. What certifies and what checks share these facts, as they share package arith; what follows from them
-// for sums of neurons, networks and regions each of the two proves by code of its own.
+// Package gauss bounds tails, densities and moments of one normal variable, and moments of a ReLU
+// neuron. What certifies and what checks share these facts, as they share package arith; what
+// follows from them for sums of neurons, networks and regions each of the two proves by code of its
+// own.
 //
 // # The inclusion principle
 //

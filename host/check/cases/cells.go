@@ -1,5 +1,5 @@
-// Package cases splits what a record claims as its proof does: T into cells, and S into clauses, mixtures and rows
-// that imply it or refute it.
+// Package cases splits claims as their proofs do: T into cells, S into clauses, mixtures and rows
+// that imply or refute it.
 package cases
 
 import (

@@ -1,5 +1,6 @@
-// Package clbp is the checker's concentration LBP (docs/theory.md, section 3): how likely rows of a network are
-// negative somewhere in a cell, of weights that are normal, independent or not.
+// Package clbp bounds rows by concentration LBP, for the checker (docs/theory.md, section 3): how
+// likely rows of a network are negative somewhere in a cell, of weights that are normal,
+// independent or not.
 package clbp
 
 import (

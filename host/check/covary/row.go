@@ -1,5 +1,5 @@
-// Package covary bounds the variance of rows of layers whose normal weights depend on each other, over boxes of what
-// feeds them (docs/theory.md, sections 5.3 to 5.6), by the checker's own code.
+// Package covary bounds variances of rows under dependent normal weights, for the checker: over
+// boxes of what feeds the layer (docs/theory.md, sections 5.3 to 5.6).
 package covary
 
 import (

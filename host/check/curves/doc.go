@@ -1,2 +1,2 @@
-// Package curves bounds the activations that the checker meets, by code of its own: values and derivatives.
+// Package curves bounds activations and their derivatives, for the checker.
 package curves

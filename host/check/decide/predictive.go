@@ -1,4 +1,4 @@
-// Package decide bounds the posterior predictive of a class, and the costs of actions, by laws of margins
+// Package decide bounds the posterior predictive, and costs of actions, by laws of margins
 // (docs/theory.md, section 9).
 package decide
 

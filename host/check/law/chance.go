@@ -1,4 +1,4 @@
-// Package law has the laws that the checker's bounds end in: chances from below, tails of sums of noise
+// Package law computes laws for the checker: chances from below, tails of sums of noise
 // (docs/theory.md, section 3.2), of the binomial law, and laws of margins.
 package law
 

@@ -1,5 +1,5 @@
-// Package noise bounds how likely networks of a posterior of any kind leave S, by cells of T or at a witness: it
-// asks clbp and ontop for what their theorems say of the posterior.
+// Package noise bounds how likely networks leave S, by cells of T or at a witness: it asks clbp and
+// ontop for what their theorems say of the posterior.
 package noise
 
 import (

@@ -1,5 +1,6 @@
-// Package ontop bounds rows of networks whose hidden layers have no noise of normal weights: of a random last
-// layer (docs/theory.md (93)), of dropout (5.4), and of networks that are linearised in their weights (5.8).
+// Package ontop bounds rows where no hidden layer has normal noise: of a random last layer
+// (docs/theory.md (93)), of dropout (5.4), and of networks that are linearised in their weights
+// (5.8).
 package ontop
 
 import (

@@ -1,5 +1,5 @@
-// Package record reads a line of a result file, strictly, and finds what contradicts itself in it, without any file
-// that it names.
+// Package record reads a line of a result file, strictly, and finds contradictions in it, without
+// reading any other file.
 package record
 
 import (

@@ -1,6 +1,7 @@
-// Package relax bounds rows of one network, whose weights are numbers or lie in intervals, on a box of inputs: by
-// intervals and by lines (docs/theory.md, section 4), by the checker's own code. Layer and Graph say what meets
-// what, Pass goes up a network and Down takes rows back; a WeightBox is what certify drew, or cut.
+// Package relax bounds rows of a network with weights in intervals, on a box of inputs: by
+// intervals and by lines (docs/theory.md, section 4), for the checker. Layer and Graph say what
+// meets what, Pass goes up a network and Down takes rows back; a WeightBox is what certify drew, or
+// cut.
 package relax
 
 import (

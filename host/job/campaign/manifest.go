@@ -1,9 +1,9 @@
-// Package campaign certifies what is too much for one process: thousands of inputs under many
-// posteriors, radii, methods and properties. Plan makes of a campaign file a folder with a
-// manifest, in which every task has an identity of its own; Run does the tasks of one shard
-// and may be killed anywhere, run twice or run at the same time as another; Status counts what
-// is there; Merge makes one result file of it. What starts the shards, on which machine, and
-// starts them again, is Slurm or Kubernetes: here is no scheduler.
+// Package campaign certifies in shards: thousands of inputs under many posteriors, radii, methods
+// and properties. Plan makes of a campaign file a folder with a manifest, in which every task has
+// an identity of its own; Run does the tasks of one shard and may be killed anywhere, run twice or
+// run at the same time as another; Status counts what is there; Merge makes one result file of it.
+// What starts the shards, on which machine, and starts them again, is Slurm or Kubernetes: here is
+// no scheduler.
 //
 // A campaign is a folder DIR:
 //

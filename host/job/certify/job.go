@@ -1,8 +1,8 @@
-// Package certify is where everything meets that certifying takes: a Job says of which
-// posterior, on which inputs, by which method, on which devices and to which file, and Run
-// does it, one result record for each input. It proves nothing itself: certify does, and
-// report writes what was proved. What is here is what lies around it: what goes together
-// and what does not, records that survive whatever ends the program, notes and errors.
+// Package certify runs a job from files to records: a Job says of which posterior, on which inputs,
+// by which method, on which devices and to which file, and Run does it, one result record for each
+// input. It proves nothing itself: certify does, and report writes what was proved. What is here is
+// what lies around it: what goes together and what does not, records that survive whatever ends the
+// program, notes and errors.
 //
 // Package main of psafe makes a Job of flags, and paper makes hundreds. Errors name the
 // settings by their flags, as in "--eps is missing".

@@ -1,7 +1,7 @@
-// Package crosscheck runs the same jobs on two devices and compares every number that every
-// operation writes, and then the bounds of both precisions. It is how somebody who has a new
-// device, driver or kind of network finds out whether "the same bits on every device" holds
-// there. It certifies nothing. Package main of psafe opens the devices and prints the results.
+// Package crosscheck compares two devices on the same jobs: every number of every operation, then
+// the bounds of both precisions. It is how somebody who has a new device, driver or kind of network
+// finds out whether "the same bits on every device" holds there. It certifies nothing. Package main
+// of psafe opens the devices and prints the results.
 package crosscheck
 
 import (

@@ -1,5 +1,4 @@
-// Package lockstep runs two devices side by side and compares, bit for bit, every
-// number that every operation writes.
+// Package lockstep runs two devices side by side and compares every number, bit for bit.
 package lockstep
 
 import (

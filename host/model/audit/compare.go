@@ -1,10 +1,9 @@
-// Package audit asks whether a posterior was read as it was meant. Nothing in a file of
-// numbers shows that a matrix was transposed, that variances were taken for standard
-// deviations or that the framework divided pixels by 255; a certificate of such a posterior
-// is proved and worthless. Compare evaluates the network on the reference inputs that a file
-// carries and compares with the logits that the framework itself computed; if they differ,
-// it tries the usual mistakes and names the one that fits. Doubts says what is improbable
-// where there is nothing to compare with.
+// Package audit finds signs that a posterior was misread. Nothing in a file of numbers shows that a
+// matrix was transposed, that variances were taken for standard deviations or that the framework
+// divided pixels by 255; a certificate of such a posterior is proved and worthless. Compare
+// evaluates the network on the reference inputs that a file carries and compares with the logits
+// that the framework itself computed; if they differ, it tries the usual mistakes and names the one
+// that fits. Doubts says what is improbable where there is nothing to compare with.
 //
 // Everything here is ordinary float64 and proves nothing; none of it flows into a bound.
 package audit

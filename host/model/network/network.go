@@ -1,5 +1,5 @@
-// Package network is what a neural network computes, whatever the distribution of its
-// parameters: layers, each a map, most often linear, and an activation,
+// Package network defines what a neural network computes: layers, each a map, most often linear,
+// and an activation,
 //
 //	zeta^k(x) = W^k z^(k-1)(x) + b^k,   z^0 = x,   z^k = sigma_k(zeta^k),   f^w(x) = zeta^L(x)
 //

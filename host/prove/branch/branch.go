@@ -1,11 +1,11 @@
-// Package branch proves that one network, or all of a posterior on an event that bounds their noise
-// (Noise), are in a safe set on a box by branch and bound over the
-// phases of its ReLUs, for networks of many inputs, where cutting T proves little
-// (docs/theory.md, section 6.2). Lower slopes are raised for every row on the way, those
-// of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do, neurons
-// are taken to be active or not, one after the other, with a multiplier for each (Wang et al. 2021,
-// beta-CROWN). Sub-problems of one network and box are rows of one item. Every bound is the device's
-// and holds, however slopes, multipliers and neurons were chosen: package bound, Splits.
+// Package branch proves networks safe on a box by branch and bound over phases of ReLUs: one, or
+// all of a posterior on an event that bounds their noise (Noise), for many inputs, where cutting T
+// proves little (docs/theory.md, section 6.2). Lower slopes are raised for every row on the way,
+// those of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do,
+// neurons are taken to be active or not, one after the other, with a multiplier for each (Wang et
+// al. 2021, beta-CROWN). Sub-problems of one network and box are rows of one item. Every bound is
+// the device's and holds, however slopes, multipliers and neurons were chosen: package bound,
+// Splits.
 package branch
 
 import (

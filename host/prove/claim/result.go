@@ -1,4 +1,4 @@
-// Package claim is what is proved of a task, as data: the result, what psafe check needs to prove it
+// Package claim holds what was proved of a task: the result, what psafe check needs to prove it
 // again, and what follows from it. No number of a result may contradict another (Contradicts).
 package claim
 

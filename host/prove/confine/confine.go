@@ -1,6 +1,6 @@
-// Package confine bounds P_safe from below by one event that confines the noise of every neuron to an
-// interval, on which all drawn networks are decided at once: the network of the means with intervals
-// for biases, by phases ((68), docs/theory.md).
+// Package confine bounds P_safe from below by one event that confines every neuron's noise: on it
+// all drawn networks are decided at once, as the network of the means with intervals for biases, by
+// phases ((68), docs/theory.md).
 package confine
 
 import (

@@ -1,6 +1,6 @@
-// Package covary bounds what normal weights of a dense layer that depend on each other do to rows
-// (docs/theory.md, sections 5.1, 5.2 and 5.5): covariances of the coefficients of a row, the largest value
-// of such a form over a box, and mean and variance of the row's noise.
+// Package covary bounds what dependent normal weights of a layer do to rows (docs/theory.md,
+// sections 5.1, 5.2 and 5.5): covariances of the coefficients of a row, the largest value of such a
+// form over a box, and mean and variance of the row's noise.
 package covary
 
 import (

@@ -1,7 +1,8 @@
-// Package engine is a posterior on a device. It has chunks of work done, in halves and then by a spare
-// device where the device fails (Guarded), does some of the work again on the spare device and drops a
-// device that differs (Recheck), verifies weight boxes (Verify), and certifies tasks in groups, each
-// within its time (Run). It knows no method; what one prepares of a posterior it keeps with the engine (Keep).
+// Package engine computes with a posterior on a device. It has chunks of work done, in halves and
+// then by a spare device where the device fails (Guarded), does some of the work again on the spare
+// device and drops a device that differs (Recheck), verifies weight boxes (Verify), and certifies
+// tasks in groups, each within its time (Run). It knows no method; what one prepares of a posterior
+// it keeps with the engine (Keep).
 package engine
 
 import (

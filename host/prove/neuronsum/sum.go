@@ -1,6 +1,6 @@
-// Package neuronsum bounds failure probabilities of networks with one hidden layer and
-// independent normal weights, without any box of weights. The margin of a row,
-// C f(x) + d, is a sum of independent terms, one for each hidden neuron,
+// Package neuronsum bounds failure probabilities with one hidden layer, by the law of the margin.
+// Weights are independent and normal; no box of them is needed. The margin of a row, C f(x) + d, is
+// a sum of independent terms, one for each hidden neuron,
 //
 //	m(x) = sum_i a_i s(w_i x + b_i) + a_0,   a_i = sum_c C_c u_ci,   a_0 = C b_out + d
 //

@@ -1,7 +1,7 @@
-// Package ontop bounds rows of a network of which the last layer alone is random, with normal weights
-// of any covariance (docs/theory.md (93)). What feeds the last
-// layer is then a fixed function of the input, between affine functions of it, so that nothing fails but
-// the row itself. Or of one with dropout, in any layers (Masked).
+// Package ontop bounds rows of networks whose last layer alone is random, by normal weights of any
+// covariance (docs/theory.md (93)). What feeds the last layer is then a fixed function of the
+// input, between affine functions of it, so that nothing fails but the row itself. Or of one with
+// dropout, in any layers (Masked).
 package ontop
 
 import (

@@ -1,7 +1,7 @@
-// Package phases bounds P_safe from below by the sum of tails over the leaves of trees of phases
-// ((62) and (65), docs/theory.md): each row of a safe set has a tree in which neurons are taken to be active or
-// not, and a leaf's row has a tail as those of concentration LBP have. Hidden bounds are those of
-// concentration LBP, for all of T, and serve all leaves.
+// Package phases bounds P_safe from below by tails over the leaves of trees of phases ((62) and
+// (65), docs/theory.md): each row of a safe set has a tree in which neurons are taken to be active
+// or not, and a leaf's row has a tail as those of concentration LBP have. Hidden bounds are those
+// of concentration LBP, for all of T, and serve all leaves.
 //
 // Trees, lower slopes and multipliers are found by a search in ordinary arithmetic on the network of the
 // means; every bound is the device's and holds, however they were chosen.

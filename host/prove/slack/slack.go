@@ -1,7 +1,7 @@
-// Package slack is what claims keep for psafe check. It proves them again by code of its own, which cuts
-// distributions at other places, rounds otherwise and has limits (docs/results.md), so that its bounds may
-// be a little worse. What it could not prove again is not claimed: every number here makes claims
-// weaker or leaves them out, and no bound rests on one.
+// Package slack sets what claims hold back for psafe check. That proves them again by code of its
+// own, which cuts distributions at other places, rounds otherwise and has limits (docs/results.md),
+// so that its bounds may be a little worse. What it could not prove again is not claimed: every
+// number here makes claims weaker or leaves them out, and no bound rests on one.
 package slack
 
 import "math"

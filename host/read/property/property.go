@@ -1,5 +1,5 @@
-// Package property says what is to be certified: input regions T and safe
-// output sets S, and reads both from files and flags.
+// Package property reads what is to be certified: input regions T and safe output sets S, and reads
+// both from files and flags.
 //
 // The statement is "for all x in T: f^w(x) in S". T is a finite union of boxes.
 // S is a formula of linear rows C y + d >= 0, by AND, OR and "at least so many". Decimal

@@ -1,6 +1,6 @@
-// Package fields is the table of the fields of result records: what each is called, what it means,
-// and what is known of it. It holds names and no ideas, so that what writes records, what checks them
-// and the pages that describe them may all go by it.
+// Package fields lists the fields of result records: what each is called, what it means, and what
+// is known of it. It holds names and no ideas, so that what writes records, what checks them and
+// the pages that describe them may all go by it.
 package fields
 
 import "slices"

@@ -1,8 +1,8 @@
-// Package plot draws: bounds against eps, bars, heatmaps, bands and the steps of a
-// propagation, as SVG or PNG. It says what a figure needs to be read rightly (which
-// numbers are certified, which are estimates, what is not known) and refuses what it
-// cannot show. It proves nothing: no number of a record passes through it. It is the only
-// package that knows gonum.org/v1/plot.
+// Package plot draws figures: bounds against eps, bars, heatmaps, bands and the steps of a
+// propagation, as SVG or PNG. It says what a figure needs to be read rightly (which numbers are
+// certified, which are estimates, what is not known) and refuses what it cannot show. It proves
+// nothing: no number of a record passes through it. It is the only package that knows
+// gonum.org/v1/plot.
 package plot
 
 import (

@@ -1,7 +1,7 @@
-// Package summary says in brief what result records say: how many there are and of which
-// verdict, means and the distribution of their bounds, by group, what is missing, the weakest,
-// and what contradicts what. Records come one by one, and memory does not grow with their
-// number but for what package report keeps to find gaps and contradictions.
+// Package summary sums up result records: how many there are and of which verdict, means and the
+// distribution of their bounds, by group, what is missing, the weakest, and what contradicts what.
+// Records come one by one, and memory does not grow with their number but for what package report
+// keeps to find gaps and contradictions.
 //
 // Means of p_lower are rounded down and of p_upper up, so that they bound the mean of P_safe.
 package summary

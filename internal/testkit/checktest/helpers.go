@@ -1,4 +1,4 @@
-// Package checktest has networks, tasks and claims of certify that the tests of host/check and its rooms share.
+// Package checktest has networks, tasks and claims for tests of host/check and its rooms.
 package checktest
 
 import (

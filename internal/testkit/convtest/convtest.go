@@ -1,6 +1,6 @@
-// Package convtest makes posteriors of convolutional networks by formula, images for them and
-// the questions that tests ask. Every number is a multiple of a power of two that float32 has
-// exactly. Only tests and benchmarks import it.
+// Package convtest makes convolutional posteriors by formula, images and questions, for tests.
+// Every number is a multiple of a power of two that float32 has exactly. Only tests and benchmarks
+// import it.
 //
 // The formulas are those of an independent program, whose bounds for these networks are in
 // testdata/bounds.jsonl (Cases).

@@ -1,4 +1,4 @@
-// Package devicetest is the one test suite of every bound.Device.
+// Package devicetest tests any bound.Device.
 //
 // Run asks whether the bounds of a device are bounds: inputs are drawn with a
 // bias to corners, the exact real result is computed beside them (exact.go), and

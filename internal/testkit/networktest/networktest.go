@@ -1,5 +1,5 @@
-// Package networktest has random networks that are graphs of every kind of map, and what they
-// compute, written apart from package network. Only tests import it.
+// Package networktest draws networks of every kind of map and evaluates them, apart from package
+// network. Only tests import it.
 package networktest
 
 import (

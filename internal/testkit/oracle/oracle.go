@@ -1,4 +1,4 @@
-// Package oracle has exp and the normal distribution in 400 bits, for tests of bounds with no tolerance.
+// Package oracle computes exp and the normal distribution in 400 bits, for tests with no tolerance.
 package oracle
 
 import (

@@ -1,4 +1,4 @@
-// Package pagetest holds parts of the documentation to what they are made of.
+// Package pagetest compares pages with what they are made of.
 package pagetest
 
 import (

@@ -1,5 +1,5 @@
-// Package provetest has networks and tasks that the tests of host/prove and its rooms share. Only tests
-// import it.
+// Package provetest has networks and tasks for tests of host/prove and its rooms. Only tests import
+// it.
 package provetest
 
 import (

@@ -1,5 +1,5 @@
-// Package recordtest makes result records as a large campaign would leave them, for tests that
-// need many: plausible ones, and lines that every reader takes. Only tests import it.
+// Package recordtest makes many result records, as of a large campaign, for tests: plausible ones,
+// and lines that every reader takes. Only tests import it.
 package recordtest
 
 import (

@@ -1,5 +1,5 @@
-// Package grid bounds failure probabilities of networks with one hidden layer on large boxes, by
-// the sum over the points of grids (docs/theory.md, sections 8.4 to 8.8).
+// Package grid bounds failure probabilities on large boxes, by sums over grids (docs/theory.md,
+// sections 8.4 to 8.8).
 //
 // Files: grid.go has the points, sum.go adds up over them, law.go and bins.go have the laws of
 // neurons and weights there, large.go what is split off, chance.go and walk.go the chances of kinks

@@ -1,5 +1,5 @@
-// Package law has the laws of a network with one hidden layer and independent normal weights: of
-// its neurons before the activation, at one point or two, and of the factors of a row's margin.
+// Package law computes laws of one hidden layer with independent normal weights: of its neurons
+// before the activation, at one point or two, and of the factors of a row's margin.
 package law
 
 import (

@@ -1,8 +1,8 @@
-// Package graph makes of the graphs of layers that files state (Keras's, and those of psafe's
-// own headers) the canonical layers of package network: images channels last, a max pool before
-// the activation that the file has in front of it, a flatten of channels first as an order of
-// the rows of the dense layer behind it, and a dense layer at the end. Nothing here changes a
-// number: the function is that of the file.
+// Package graph turns graphs of layers in files into the layers of package network (Keras's graphs,
+// and those of psafe's own headers): images channels last, a max pool before the activation that
+// the file has in front of it, a flatten of channels first as an order of the rows of the dense
+// layer behind it, and a dense layer at the end. Nothing here changes a number: the function is
+// that of the file.
 package graph
 
 import (

@@ -1,6 +1,6 @@
-// Package lower makes of an ONNX graph layers that compute the same function, in exact real
-// arithmetic, of the same stored parameters: a stack of dense layers where the graph is one, and
-// else a graph of layers (Graph).
+// Package lower turns an ONNX graph into layers of the same function, in exact real arithmetic and
+// with the same stored parameters: a stack of dense layers where the graph is one, and else a graph
+// of layers (Graph).
 //
 // Of a stack every tensor is kept as an affine form of the outputs of the last activation (or of
 // the input),
