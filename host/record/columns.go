@@ -70,7 +70,7 @@ type column struct {
 	kind kind
 	// at leads to the field, through one that is an object.
 	at []int
-	// omitted says that its zero value is not written.
+	// omitted reports whether its zero value is not written.
 	omitted bool
 }
 

@@ -53,7 +53,7 @@ func (s *Inputs) Add(r *Record) {
 	s.sum += inputKey(r)
 }
 
-// question is what shares of inputs have to have in common.
+// question holds what shares of inputs have to have in common.
 type question struct{ posterior, scale, inputs, eps, radii, clip, rule string }
 
 // mostInputs is how many inputs are kept apart; shares of more are not told.
@@ -96,7 +96,7 @@ func (r *Record) RuleWords() string {
 	return strings.Join(words, " ")
 }
 
-// ByProbit says that the decision of a record is that of the probit rule.
+// ByProbit reports whether the decision of a record is that of the probit rule.
 func (r *Record) ByProbit() bool { return r.flag("--link") == "probit" }
 
 // Add takes in a record.
@@ -171,7 +171,7 @@ func inputKey(r *Record) uint64 {
 	return maphash.String(hashSeed, fmt.Sprint(r.InputsSHA256, " ", r.Index))
 }
 
-// DataSet says whether they are about different inputs of one file with one posterior and radius: then
+// DataSet reports whether they are about different inputs of one file with one posterior and radius: then
 // shares of them are shares of a data set, and with true labels its robust accuracy.
 func (d *Decisions) DataSet() bool { return d.N > 0 && !d.mixed && !d.again }
 

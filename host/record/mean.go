@@ -13,7 +13,7 @@ import (
 type Mean struct {
 	Inputs       int
 	Lower, Upper float64
-	// Statistical says whether all records have an interval; StatLower and
+	// Statistical reports whether all records have an interval; StatLower and
 	// StatUpper are the means of the ends. Each interval holds with the confidence or more.
 	Statistical          bool
 	StatLower, StatUpper float64

@@ -13,7 +13,7 @@ import (
 // parquetMagic begins a table of records in Parquet.
 const parquetMagic = "PAR1"
 
-// createdBy is what files name as their maker: no version, so that those of two builds are alike.
+// createdBy holds what files name as their maker: no version, so that those of two builds are alike.
 const createdBy = "psafe"
 
 // A group of rows is in memory until it is complete: it ends after rowsOfGroup records, or

@@ -208,7 +208,7 @@ func (q *Questions) draw(i uint32, s *Statistical, at place) {
 
 // Contradiction is two records that cannot both be true, or hardly.
 type Contradiction struct {
-	// Certified says that two certified bounds exclude each other: one of them is wrong. Else a
+	// Certified reports whether two certified bounds exclude each other: one of them is wrong. Else a
 	// statistical interval lies outside certified bounds, which its confidence allows, rarely.
 	Certified bool
 	// A and B are the places of the records, "FILE: line N", and Words the whole message, in one

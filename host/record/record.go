@@ -46,12 +46,12 @@ type Record struct {
 	Template       string `json:"template,omitempty"`
 	TemplateSHA256 string `json:"template_sha256,omitempty"`
 	TemplateEntry  *int   `json:"template_entry,omitempty"`
-	// Flags are those that decide the numbers and that no other field tells.
+	// Flags holds the flags that decide the numbers and that no other field tells.
 	Flags string `json:"flags,omitempty"`
 	// RadiusEnd is one of RadiusEndWords where Eps was looked for.
 	RadiusEnd string `json:"radius_end,omitempty"`
 
-	// Method is what gave p_lower, for "auto" the method that gave the best.
+	// Method holds what gave p_lower, for "auto" the method that gave the best.
 	Method string `json:"method"`
 	// Boxes is "centred" or "sampled" where Method is about weight boxes.
 	Boxes string `json:"boxes,omitempty"`
@@ -121,7 +121,7 @@ type Record struct {
 	PosteriorSD     string `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string `json:"posterior_sd_file,omitempty"`
 	PosteriorSDSHA  string `json:"posterior_sd_sha256,omitempty"`
-	// Activations are those of the hidden layers.
+	// Activations holds the activations of the hidden layers.
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs,omitempty"`
 	InputsSHA256 string   `json:"inputs_sha256,omitempty"`
@@ -137,7 +137,7 @@ type Record struct {
 	Task  int    `json:"task"`
 	Tasks int    `json:"tasks"`
 	Run   string `json:"run"`
-	// Proof is what psafe check needs to prove the bounds again.
+	// Proof holds what psafe check needs to prove the bounds again.
 	Proof *claim.Proof `json:"proof,omitempty"`
 	// The line ends with a checksum of what is before it: Line, ParseRecord.
 }
@@ -175,7 +175,7 @@ type Derived struct {
 // Decision bounds what the posterior predictive pi_k(x) = E softmax_k(f(x)) decides on T, for the class c
 // of the label (claim.Decision).
 type Decision struct {
-	// Verdict is that of claim.Decision, by the decimals as they are written.
+	// Verdict holds the verdict of claim.Decision, by the decimals as they are written.
 	Verdict    string `json:"verdict"`
 	Lower      Down   `json:"lower"`
 	RivalUpper Up     `json:"rival_upper"`
@@ -190,7 +190,7 @@ type Decision struct {
 
 // OutputMean bounds the mean over the posterior of each output, on T (claim.Mean).
 type OutputMean struct {
-	// Verdict is that of claim.Mean, by the decimals as they are written.
+	// Verdict holds the verdict of claim.Mean, by the decimals as they are written.
 	Verdict string `json:"verdict"`
 	Lower   []Down `json:"lower"`
 	Upper   []Up   `json:"upper"`
@@ -202,7 +202,7 @@ type OutputMean struct {
 	TotalSDUpper []Up   `json:"total_sd_upper,omitempty"`
 }
 
-// meanOf is what a record says of means: nil unless all are bounded.
+// meanOf returns what a record says of means: nil unless all are bounded.
 func meanOf(m *claim.Mean, s *property.Safe) *OutputMean {
 	r := &OutputMean{Verdict: m.Verdict(s)}
 	for i := range m.Lower {
@@ -326,7 +326,7 @@ func (r *Record) Decide(require property.Exact) {
 // Unknown is the verdict where neither bound decides.
 const Unknown = "unknown"
 
-// Verdict is what bounds decide, by their decimals as records write them.
+// Verdict returns what bounds decide, by their decimals as records write them.
 func Verdict(lower, upper float64, require property.Exact) string {
 	switch {
 	case lower > 0 && Down(lower).Exact().Cmp(require) >= 0:
@@ -337,7 +337,7 @@ func Verdict(lower, upper float64, require property.Exact) string {
 	return Unknown
 }
 
-// TimedOut says that a time limit ended the search: a longer time might prove more.
+// TimedOut reports whether a time limit ended the search: a longer time might prove more.
 func (r *Record) TimedOut() bool { return r.Stopped == claim.TimeLimit }
 
 func gammaField(gamma []float64) any {

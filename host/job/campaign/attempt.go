@@ -59,7 +59,7 @@ var finalStatuses = []int{1, 2, statusTime, statusFaultAgain}
 
 // Started holds who began an attempt, and when.
 type Started struct {
-	// Shard is what the process was asked for, Missing how many tasks it found to do.
+	// Shard holds what the process was asked for, Missing how many tasks it found to do.
 	Shard   string    `json:"shard"`
 	Missing int       `json:"missing"`
 	Time    time.Time `json:"time"`
@@ -104,10 +104,10 @@ func thisProcess() Process {
 	return p
 }
 
-// attempt is that of this process.
+// attempt holds the attempt of this process.
 type attempt struct {
 	shard Shard
-	// path is that of its files, without what they end in.
+	// path holds the path of its files, without what they end in.
 	path   string
 	file   *outfile.Growing
 	failed *outfile.Unfinished

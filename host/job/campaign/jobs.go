@@ -32,7 +32,7 @@ func (s *Spec) items(i int) []item {
 // than what goes with all jobs.
 func (s *Spec) Args(i int) []string { return args(s.settings(i)) }
 
-// settings are those of job number i.
+// settings returns the settings of job number i.
 func (s *Spec) settings(i int) []setting {
 	var settings []setting
 	for _, it := range s.items(i) {

@@ -50,7 +50,7 @@ type Call struct {
 	// 0 to Tasks-1 of the job are number First on of the campaign.
 	First int `json:"first"`
 	Tasks int `json:"tasks"`
-	// Files are what the job reads, as its flags name them, with the digests that records have.
+	// Files holds what the job reads, as its flags name them, with the digests that records have.
 	Files []File `json:"files"`
 }
 

@@ -82,10 +82,10 @@ type cursor struct {
 	file    *infile.File
 	lines   *infile.Lines
 	line    int
-	// task is that of text, a line with its end; -1 before the first.
+	// task holds the task of text, a line with its end; -1 before the first.
 	task int
 	text []byte
-	// stamp is what the line says of the task.
+	// stamp holds what the line says of the task.
 	stamp
 }
 

@@ -21,7 +21,7 @@ import (
 // Flag is a flag of psafe certify, as a key of a campaign file.
 type Flag struct {
 	Name string
-	// Switch says that it is on or off, List that it takes several values with commas between.
+	// Switch reports whether it is on or off, List whether it takes several values with commas between.
 	Switch, List bool
 	// Elsewhere, if it is not empty, says where else the flag belongs: then it is no key.
 	Elsewhere string
@@ -31,7 +31,7 @@ type Flag struct {
 type axis struct {
 	// key names the list, flag the flag that an item is the value of.
 	key, flag string
-	// path says that in an item of several keys it may be called so.
+	// path reports whether in an item of several keys it may be called so.
 	path bool
 }
 

@@ -72,7 +72,7 @@ type try struct {
 	// records it has, complete if it has all that it was for.
 	records  int
 	complete bool
-	// buried says that another process has told of its end.
+	// buried reports whether another process has told of its end.
 	buried bool
 	// progress is when it last gave a sign, ended when it left word that it failed.
 	progress, ended time.Time

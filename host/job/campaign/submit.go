@@ -32,7 +32,7 @@ type Submission struct {
 	Memory, MergeMemory string
 	// Retries is how often a shard is started again that ended by what may pass.
 	Retries int
-	// Out is what the merged results are written to, an absolute path. Overwrite replaces what
+	// Out holds what the merged results are written to, an absolute path. Overwrite replaces what
 	// is there by then.
 	Out       string
 	Overwrite bool

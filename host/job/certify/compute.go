@@ -105,7 +105,7 @@ func (r *ready) tellFirst(p bound.Precision) {
 	r.noteCeiling(p)
 }
 
-// notes are what is to be known of the files.
+// notes returns what is to be known of the files.
 func (r *ready) notes() []Note {
 	return slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes)
 }
@@ -122,7 +122,7 @@ func (d *Devices) blame(err error, file string) error {
 	return &DeviceError{err}
 }
 
-// isUnfit says that numbers of a file do not fit, which no device could mend.
+// isUnfit reports whether numbers of a file do not fit, which no device could mend.
 func isUnfit(err error) bool {
 	_, unfit := errors.AsType[*bound.Unfit](err)
 	return unfit
@@ -167,7 +167,7 @@ func (r *ready) certify(ctx context.Context, engines []*engine.Engine, from int,
 	})
 }
 
-// record is what is written of a result, but for its task.
+// record returns what is written of a result, but for its task.
 func (r *ready) record(res *claim.Result) (*record.Record, error) {
 	rec := r.known(res.Task)
 	rec.Fill(res, r.require())

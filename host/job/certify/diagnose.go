@@ -54,7 +54,7 @@ type diagnosis struct {
 	goal     float64
 	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
 	drawn, atPoint, inT int
-	// isPoint says that T is a point, point is the task at its point, nil if it cannot be had here.
+	// isPoint reports whether T is a point, point is the task at its point, nil if it cannot be had here.
 	isPoint bool
 	point   *property.Task
 	// smaller is the largest part of T, one of shrinks, where p is enough, or the best of them; 0: none.
@@ -63,7 +63,7 @@ type diagnosis struct {
 	pSmaller float64
 	epsWords string
 	atZero   float64
-	// halved says that half of the spread was looked at, moments that exact moments were.
+	// halved reports whether half of the spread was looked at, moments whether exact moments were.
 	halved, moments bool
 }
 
@@ -207,7 +207,7 @@ func (d *diagnosis) bound(post *posterior.Posterior, method prove.Method, tasks 
 	return p
 }
 
-// method is that of the probes.
+// method returns the method of the probes.
 func (d *diagnosis) method() prove.Method {
 	if d.r.cfg.Method == prove.Finite {
 		return prove.Finite

@@ -27,14 +27,14 @@ import (
 	"psafe/internal/outfile"
 )
 
-// Job is what psafe certify does. Pointers are settings that need not be given: nil
+// Job describes what psafe certify does. Pointers are settings that need not be given: nil
 // leaves them to psafe, and records list those that decide numbers exactly if they are
 // given. Decimal numbers are texts, since what they say is exact.
 type Job struct {
 	Posterior Posterior
 	Tasks     Tasks
 	Method    Method
-	// Precision is that of the bounds on the device, float32 if it is not given.
+	// Precision holds the precision of the bounds on the device, float32 if it is not given.
 	Precision *bound.Precision
 	// Require is the probability that decides a verdict, a decimal: safe needs p_lower, as
 	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty. If it is
@@ -82,7 +82,7 @@ const DefaultRecheck = 0.005
 type Posterior struct {
 	// Path is a file or a folder, in any of the formats of package posterior.
 	Path string
-	// Options are what the file does not say.
+	// Options holds what the file does not say.
 	Options format.Options
 	// Factor is a decimal that every standard deviation is multiplied by, empty for 1.
 	Factor string
@@ -158,7 +158,7 @@ type Output struct {
 // Opener opens the devices of a run. Its error is a *DeviceError if a device is to blame.
 type Opener func(bound.Precision) (*Devices, error)
 
-// Devices are what a run computes on; only List is needed.
+// Devices holds what a run computes on; only List is needed.
 type Devices struct {
 	// List has one device or more, all of the precision asked for. Numbers do not depend
 	// on how many there are.
@@ -179,7 +179,7 @@ type ready struct {
 	post  *posterior.Posterior
 	tasks *taskList
 	cfg   prove.Config
-	// boxings are what the tasks ask of drawn boxes, each once, and asking how many ask for it.
+	// boxings holds what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
 	// made are the first tasks, a chunk at most, which survey made and chunk takes: each is empty after that.
@@ -342,7 +342,7 @@ func (j *Job) recheck() float64 { return or(j.Recheck, DefaultRecheck) }
 
 func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
 
-// or is what was given, or else what is taken in its place.
+// or returns what was given, or else what is taken in its place.
 func or[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise

@@ -204,7 +204,7 @@ type norm struct {
 	words [2]string
 }
 
-// norm is what --mean and --std say, or the posterior's file. channels is which axis of shape
+// norm returns what --mean and --std say, or the posterior's file. channels is which axis of shape
 // they are where that is known, as ReadNorm has it: records say so, and psafe check reads them.
 func (p *Points) norm(post *posterior.Posterior, shape []int, channels string) (norm, error) {
 	var n norm

@@ -15,7 +15,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// Predict is what psafe predict does: outputs of the mean network, and of drawn ones, at
+// Predict describes what psafe predict does: outputs of the mean network, and of drawn ones, at
 // points. Everything is ordinary float64, evaluated at the middle of each coordinate's
 // interval: an approximation, for comparing with other programs, and no bound.
 type Predict struct {
@@ -34,16 +34,16 @@ type Predict struct {
 	Strict bool
 }
 
-// Prediction is what the networks say of one point.
+// Prediction holds what the networks say of one point.
 type Prediction struct {
 	// Index is the point's number in the data file.
 	Index int `json:"index"`
-	// Class is that of the largest logit of the mean network, nil for one output; Label
+	// Class holds the class of the largest logit of the mean network, nil for one output; Label
 	// what Points.Label says, nil if it says nothing.
 	Class  *int      `json:"class,omitempty"`
 	Label  *int      `json:"label,omitempty"`
 	Logits []float64 `json:"logits"`
-	// Approx is what drawn networks say, nil if none were drawn.
+	// Approx holds what drawn networks say, nil if none were drawn.
 	Approx *Predictive `json:"approx,omitempty"`
 }
 
@@ -181,7 +181,7 @@ func (p *Points) labelled(post *posterior.Posterior) (points *property.Points, i
 	return points, index, list, labels, err
 }
 
-// inputs are what the first layer takes for the chosen points, which are raw data.
+// inputs returns what the first layer takes for the chosen points, which are raw data.
 func (l *taskList) inputs(points *property.Points, index []int) ([][]float64, error) {
 	if err := infile.Afford(int64(len(index)) * int64(8*points.Dim)); err != nil {
 		return nil, fmt.Errorf("--inputs: %d points of %d numbers: %w", len(index), points.Dim, err)

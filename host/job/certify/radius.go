@@ -24,7 +24,7 @@ const defaultSteps = 256
 // grid is radii by their numbers.
 type grid struct {
 	step *big.Rat
-	// digits are those behind the point, or -1 where the step is a fraction.
+	// digits holds the digits behind the point, or -1 where the step is a fraction.
 	digits, most int
 }
 
@@ -79,7 +79,7 @@ func (g *grid) text(k int) string {
 // search describes how a run looks for radii: both ends of each point are tasks, one behind the other.
 type search struct {
 	*grid
-	// ends are those that are looked for: without upper bounds nothing is refuted.
+	// ends holds the ends that are looked for: without upper bounds nothing is refuted.
 	ends []string
 	// around is the task of point number n at a radius.
 	around func(n int, r radius) (property.Task, error)
@@ -105,7 +105,7 @@ type ends struct {
 	*search
 	certified, no int
 	yes, refuted  int
-	// records are those at both ends. Where nothing is certified it is that of the point itself, where
+	// records holds the records at both ends. Where nothing is certified it is that of the point itself, where
 	// nothing is refuted that at the largest radius.
 	records [2]*record.Record
 	// point is its number, tasks are the numbers of those that are asked for.

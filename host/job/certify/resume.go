@@ -52,7 +52,7 @@ type earlier struct {
 	done  int
 	bytes int64
 	sum   [sha256.Size]byte
-	// partial says that file is FILE.partial, final that it is FILE, with all records.
+	// partial reports whether file is FILE.partial, final whether it is FILE, with all records.
 	partial, final bool
 	// note tells the user, if there is something to tell.
 	note Note

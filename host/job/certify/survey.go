@@ -22,7 +22,7 @@ type boxing struct {
 // anything is computed; and it sets what all records of the run have in common and no other run's
 // have.
 func (r *ready) survey(ctx context.Context) error {
-	// surveyed is what is kept of a task.
+	// surveyed holds what is kept of a task.
 	type surveyed struct {
 		task property.Task
 		fits error

@@ -44,7 +44,7 @@ type Points struct {
 	Mean, Std string
 	// Channels, if not empty, is "first" or "last": how the network takes images.
 	Channels string
-	// Property is what property.ParseSpec reads, or leaves the class open
+	// Property holds what property.ParseSpec reads, or leaves the class open
 	// (property.NeedsClass): then it is that of the mean network.
 	Property string
 	// Label is the class that Property leaves open: a number, a file of labels, "column" for

@@ -45,7 +45,7 @@ type Comparison struct {
 	Largest, Tolerance float64
 	Input, Output      int
 	Got, Want          float64
-	// Coarse says that float32 does not explain the differences, but TF32 does.
+	// Coarse reports whether float32 does not explain the differences, but TF32 does.
 	Coarse bool
 	// Spreads is how many numbers of reference.spread were compared.
 	Spreads int

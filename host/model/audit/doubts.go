@@ -166,7 +166,7 @@ func least(p *posterior.Posterior) float64 {
 type Data struct {
 	// Lo and Hi are the least and the largest number, RMS the root of the mean square.
 	Lo, Hi, RMS float64
-	// Whole says that all are whole numbers.
+	// Whole reports whether all are whole numbers.
 	Whole bool
 }
 

@@ -19,7 +19,7 @@ type Conv struct {
 	Window  Window
 	Filters int
 	Groups  int
-	// ChannelsFirst says that the input list is (C, H, W), as PyTorch has images.
+	// ChannelsFirst reports whether the input list is (C, H, W), as PyTorch has images.
 	ChannelsFirst bool
 }
 
@@ -86,7 +86,7 @@ func (c *Conv) number(row, column, ch int) int {
 	return (row*c.In.Width+column)*c.In.Channels + ch
 }
 
-// weight is that of a place of the window, from a channel to a filter; -1 if they are of
+// weight returns the weight of a place of the window, from a channel to a filter; -1 if they are of
 // different groups.
 func (c *Conv) weight(place, ch, filter int) int {
 	each := c.In.Channels / c.Groups
@@ -202,7 +202,7 @@ func (c Conv) Gain() bool {
 	return c.Window == unit && c.Groups == c.In.Channels && c.Filters == c.In.Channels
 }
 
-// channel is that of input j.
+// channel returns the channel of input j.
 func (c Conv) channel(j int) int {
 	if c.ChannelsFirst {
 		return j / (c.In.Height * c.In.Width)

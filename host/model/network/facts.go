@@ -14,7 +14,7 @@ import (
 // s is nondecreasing: interval propagation (bound.Activate) takes it for granted, so a kind
 // of which the table does not say so is refused.
 type facts struct {
-	// word is what files and flags call it; slope says that it has an Activation.Slope.
+	// word holds what files and flags call it; slope says that it has an Activation.Slope.
 	word  string
 	slope answer
 	// value is s(t) and derivative s'(t) where s(t) = z, in ordinary float64; at a kink it

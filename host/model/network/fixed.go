@@ -113,7 +113,7 @@ func (a Add) Lowered() *Lowered {
 	return l
 }
 
-// order is that of the inputs as outputs take them.
+// order returns the order of the inputs as outputs take them.
 func (c Concat) order() []int32 {
 	var order []int32
 	for at := range c.Height * c.Width {

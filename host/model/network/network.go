@@ -93,7 +93,7 @@ func (n Network) Work() int {
 	return work
 }
 
-// Work is that of one layer.
+// Work returns the work of one layer.
 func (l *Layer) Work() int { return l.Map.work() }
 
 // width is the length of what source s gives.

@@ -28,7 +28,7 @@ type Covariance struct {
 	QG, Sd, QA []float64
 }
 
-// Full says that the covariance is given by its factor.
+// Full reports whether the covariance is given by its factor.
 func (c *Covariance) Full() bool { return c.Factor != nil }
 
 // String is the word of the file header: full or kron.
@@ -201,7 +201,7 @@ func (c *Covariance) validate(in, out int) error {
 	return nil
 }
 
-// movesBias says whether the covariance has anything but 0 for a bias.
+// movesBias reports whether the covariance has anything but 0 for a bias.
 func (c *Covariance) movesBias(in, out int) bool {
 	if !c.Full() {
 		for _, v := range c.QA[in*(in+1):] {

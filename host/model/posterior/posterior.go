@@ -36,9 +36,9 @@ type Posterior struct {
 	Scale Scale
 	// Source describes where the numbers came from.
 	Source Source
-	// Input is what the file says of the inputs that the network was trained on.
+	// Input holds what the file says of the inputs that the network was trained on.
 	Input Input
-	// Reference is what the file has to compare the network with, nil if it has nothing.
+	// Reference holds what the file has to compare the network with, nil if it has nothing.
 	Reference *Reference
 
 	// The data of the other kinds; at most one is not nil.
@@ -66,11 +66,11 @@ type Source struct {
 	// Rounded says which numbers of an ONNX graph no float64 is, and by how much they were
 	// changed; empty if the network is the one of the file.
 	Rounded string
-	// Origin is what a psafe or safetensors file says it was converted from:
+	// Origin holds what a psafe or safetensors file says it was converted from:
 	// Path, Format and SHA256 of the first file of the chain; nil if it is
 	// silent.
 	Origin *Source
-	// Given is what the user said of the standard deviations, where the format has none
+	// Given holds what the user said of the standard deviations, where the format has none
 	// (ONNX); else nil.
 	Given *Given
 }
@@ -90,7 +90,7 @@ type Layer struct {
 	// Weight and Bias have one entry for each parameter of the layer's Linear map, in its
 	// order: Weights() and Biases() of them.
 	Weight, Bias Params
-	// NoBias says that the file has no bias for this layer: Bias is there all the same, with
+	// NoBias reports whether the file has no bias for this layer: Bias is there all the same, with
 	// means and standard deviations that are exactly 0.
 	NoBias bool
 }
@@ -104,7 +104,7 @@ type Params struct {
 	// means is Posterior.ScaleOf. (Of ONNX networks it is the standard deviation that the
 	// user gave, rounded to float64.)
 	Spread []float64
-	// Scale is what Spread holds; ScaleUnknown leaves it to Posterior.Scale.
+	// Scale tells what Spread holds; ScaleUnknown leaves it to Posterior.Scale.
 	Scale Scale
 	// SdLo <= sd <= SdHi bound the real standard deviation that Spread stands
 	// for. They are equal where Spread is the standard deviation itself.

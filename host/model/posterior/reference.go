@@ -14,7 +14,7 @@ const MaxReferences = 1024
 type Reference struct {
 	// Inputs are N inputs, one after the other, as raw data: before Input.Mean and Input.Std.
 	Inputs []float64
-	// Logits are what the framework computed for them with ReferenceNetwork, N lists of outputs.
+	// Logits holds what the framework computed for them with ReferenceNetwork, N lists of outputs.
 	Logits []float64
 	// Spread has two numbers for each layer: the mean of the standard deviations of its
 	// weights, and of its biases, as the framework understands them; NaN where it has none.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// SWAG is what Stochastic Weight Averaging Params (Maddox et al., 2019) has
+// SWAG holds what Stochastic Weight Averaging Params (Maddox et al., 2019) has
 // beside the mean. With independent standard normal e1 (one per weight) and e2
 // (one per column), its law is that of
 //

@@ -39,7 +39,7 @@ type contents struct {
 	// were taken for certain before the scale was known.
 	normalise map[int]*arrays
 	assumed   bool
-	// graph is that of an ONNX file, which has no arrays of layers.
+	// graph holds the graph of an ONNX file, which has no arrays of layers.
 	graph *onnx.Graph
 }
 

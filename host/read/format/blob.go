@@ -93,7 +93,7 @@ func (l latin1Reader) Read(b []byte) (n int, err error) {
 type span struct {
 	file    blob
 	from, n int64
-	// latin1 says that the bytes meant are those that the text decodes to; length is how
+	// latin1 reports whether the bytes meant are those that the text decodes to; length is how
 	// many there are.
 	latin1 bool
 	length int64

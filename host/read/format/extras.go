@@ -16,7 +16,7 @@ import (
 type extra struct {
 	name string
 	of   func(*posterior.Posterior) *[]float64
-	// shape is what p and the number of references make of it.
+	// shape holds what p and the number of references make of it.
 	shape func(p *posterior.Posterior, n int) []int
 }
 

@@ -146,7 +146,7 @@ func (w *graphWriter) name(s int) string {
 
 const flattenAt = -2
 
-// image is that of what a source gives, nil if that is a list.
+// image returns the image of what a source gives, nil if that is a list.
 func (w *graphWriter) image(s int) *network.Image {
 	if s < 0 {
 		return nil

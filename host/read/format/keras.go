@@ -94,7 +94,7 @@ type kerasDense struct {
 // kerasWeights says which arrays of a layer the list of a file has.
 type kerasWeights struct {
 	weight, bias bool
-	// norm says that there are a batch norm's mean and variance behind them, to whose
+	// norm reports whether there are a batch norm's mean and variance behind them, to whose
 	// variance eps is added.
 	norm bool
 	eps  float64
@@ -193,7 +193,7 @@ func (net *kerasNet) lower() (err error) {
 	return nil
 }
 
-// shape is that of an input without the axis of the batch, nil if it is not there; an axis
+// shape returns the shape of an input without the axis of the batch, nil if it is not there; an axis
 // that is open is 0.
 func (c *kerasConfig) shape() []int {
 	of := c.Shape

@@ -14,9 +14,9 @@ import (
 // part is one array of a layer: layers.K.NAME.
 type part struct {
 	name string
-	// bias says that its shape is that of the bias, else that of the weight.
+	// bias reports whether its shape is that of the bias, else that of the weight.
 	bias bool
-	// stacked says that there is an axis before it: samples, or columns of SWAG.
+	// stacked reports whether there is an axis before it: samples, or columns of SWAG.
 	stacked bool
 }
 

@@ -155,7 +155,7 @@ func parseMeta(text []byte) (*meta, error) {
 	return &m, nil
 }
 
-// activeEnd says that a header of version 1 has an activation at its last layer, behind which the
+// activeEnd reports whether a header of version 1 has an activation at its last layer, behind which the
 // network has one more.
 func (m *meta) activeEnd() bool {
 	for _, l := range m.Layers {
@@ -342,7 +342,7 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 	return found, nil
 }
 
-// seeTo is what the header says that decides the shape of the weights of layer k.
+// seeTo returns what in the header decides the shape of the weights of layer k.
 func (m *meta) seeTo(k int, bias bool) string {
 	switch {
 	case bias:

@@ -56,7 +56,7 @@ func (o *Options) SetSpread(words, file string) (err error) {
 // relativeFlag begins the value of --sd that is SDRelative.
 const relativeFlag = "relative:"
 
-// decimalLetters are those of decimals. A name of none but these is ./NAME on a command line.
+// decimalLetters has the letters of decimals. A name of none but these is ./NAME on a command line.
 const decimalLetters = "0123456789.eE+-"
 
 // SetFlag sets what --sd says: a decimal, relative:DECIMAL, or the name of a file.
@@ -70,7 +70,7 @@ func (o *Options) SetFlag(sd string) {
 	}
 }
 
-// Flag is what SetFlag takes, empty if the options say nothing.
+// Flag returns what SetFlag takes, empty if the options say nothing.
 func (o *Options) Flag() string {
 	switch {
 	case o.SDRelative != "":

@@ -36,7 +36,7 @@ const maxArrayAxes = 8
 
 // pickleArray is a NumPy array as the pickle describes it.
 type pickleArray struct {
-	// built says whether BUILD has given it a shape and content.
+	// built reports whether BUILD has given it a shape and content.
 	built  bool
 	header npy.Header
 	// raw is where the numbers are, items are the objects; only one is in use.

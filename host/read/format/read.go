@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Scale says what the file's spread is; ScaleUnknown leaves it to the file.
 	Scale posterior.Scale
-	// Activations are those of the hidden layers, first layer first; one entry
+	// Activations holds the activations of the hidden layers, first layer first; one entry
 	// stands for all of them, none leaves it to the file.
 	Activations []network.Activation
 	// SD, SDRelative and SDFile say what the standard deviations of an ONNX network are; one
@@ -145,7 +145,7 @@ var fileFormats = []fileFormat{
 	{"", looksLikeNNet, refuse(".nnet files are not read: make ONNX of it, in Python by nnet2onnx of the converters of github.com/sisl/NNet (with normalizeNetwork=True for inputs that are not normalised), and give that with --sd")},
 }
 
-// elsewhere is what to do about files that only the framework itself should read.
+// elsewhere holds what to do about files that only the framework itself should read.
 const elsewhere = "write it from Python by the file that psafe exporter prints"
 
 func begins(magic string) func([]byte) bool {

@@ -15,7 +15,7 @@ const Magic = "\x93NUMPY"
 type Header struct {
 	// Descr is the element type, for example "<f4", "|u1" or "|O".
 	Descr string
-	// Fortran says that the first index runs fastest in the file.
+	// Fortran reports whether the first index runs fastest in the file.
 	Fortran bool
 	// Shape has one entry >= 0 per axis.
 	Shape []int

@@ -137,7 +137,7 @@ func (r *Reader) Rest() ([]byte, error) {
 	return data, atEnd(r.body)
 }
 
-// cut says that a stream has ended too early.
+// cut reports whether a stream has ended too early.
 func cut(err error) error { return or(err, errors.New("the file ends before its last element")) }
 
 // atEnd reads the end of a stream, which makes a zip check its sum.

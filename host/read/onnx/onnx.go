@@ -14,7 +14,7 @@ package onnx
 type Graph struct {
 	// Opset is the version of the default operator set.
 	Opset int64
-	// Inputs are those that are no initialisers.
+	// Inputs holds the inputs that are no initialisers.
 	Inputs, Outputs []Value
 	Initializers    []*Tensor
 	// Nodes are in the order of the file, in which every node should come after those whose
@@ -105,7 +105,7 @@ func (t DataType) String() string {
 	return "of another type"
 }
 
-// IsFloat says that elements are in Tensor.Floats, not in Ints.
+// IsFloat reports whether elements are in Tensor.Floats, not in Ints.
 func (t DataType) IsFloat() bool {
 	return t == Float32 || t == Float64 || t == Float16 || t == BFloat16
 }

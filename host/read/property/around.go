@@ -10,7 +10,7 @@ import (
 type RegionText struct {
 	// Eps is the radius: what ParseVector reads. Empty where T is that of a template.
 	Eps string
-	// Norm is that of the ball with the radius Eps: empty or inf, which makes it a box, 2 or 1.
+	// Norm holds the norm of the ball with the radius Eps: empty or inf, which makes it a box, 2 or 1.
 	Norm string
 	// Clip is empty, or the two ends of the interval that T is cut to, each of them what
 	// ParseVector reads; or the name of a NumPy file of two rows, the lower ends and the upper.

@@ -63,7 +63,7 @@ func notNumbered(s *source) error {
 		strings.Join(fields[:min(len(fields), 4)], ","), point)
 }
 
-// isName says whether a field has a letter and is no number.
+// isName reports whether a field has a letter and is no number.
 func isName(field string) bool {
 	_, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 	return err != nil && strings.ContainsFunc(field, unicode.IsLetter)

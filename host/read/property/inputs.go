@@ -218,7 +218,7 @@ type array struct {
 	bytes []byte
 	wide  []uint16
 	data  []float64
-	// png says that it is an image, with the channels last.
+	// png reports whether it is an image, with the channels last.
 	png bool
 }
 

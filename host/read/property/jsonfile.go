@@ -126,7 +126,7 @@ type safeSets struct {
 	// labels: properties share them.
 	argmax map[string]Safe
 	labels map[string]int
-	// memory is what all of them take.
+	// memory holds what all of them take.
 	memory memory
 }
 

@@ -53,7 +53,7 @@ type Task struct {
 	// FileSHA256 is the lower-case hexadecimal digest of the property file that
 	// the task was read from, empty if there was none.
 	FileSHA256 string
-	// Shape is that of the input as the task's file says it; nil if it is silent.
+	// Shape holds the shape of the input as the task's file says it; nil if it is silent.
 	Shape []int
 }
 

@@ -18,7 +18,7 @@ type formula struct {
 	gates   []Gate
 	// index finds a row, or a gate, by the digest of its bits.
 	index map[[sha256.Size]byte]int
-	// memory is what rows take.
+	// memory holds what rows take.
 	memory *memory
 }
 

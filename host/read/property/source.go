@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxUnpacked is what a data file may hold, in bytes after decompression.
+	// maxUnpacked holds what a data file may hold, in bytes after decompression.
 	maxUnpacked = 2 << 30
 	// maxInflate is above the largest factor by which gzip can expand (1032).
 	maxInflate = 1100

@@ -17,14 +17,14 @@ type Template struct {
 	// Index counts the properties of the file from 0; Name may be empty.
 	Index int
 	Name  string
-	// ByLabel says that the class of the property is that of the point.
+	// ByLabel reports whether the class of the property is that of the point.
 	ByLabel bool
 	// Gamma and Samples are as in Task.
 	Gamma   float64
 	Samples int
 
 	outputs int
-	// words are those of a property whose class is that of the point, up to the class.
+	// words holds the words of a property whose class is that of the point, up to the class.
 	words    string
 	safe     Safe
 	label    int

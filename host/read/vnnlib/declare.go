@@ -22,7 +22,7 @@ type parser struct {
 	// inputs and outputs say where each variable of version 1 was declared.
 	inputs, outputs map[int]place
 	asserted        bool
-	// held is what comparisons take.
+	// held holds what comparisons take.
 	held    infile.Account
 	common  conjunction
 	choices []*expression

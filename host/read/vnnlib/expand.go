@@ -17,7 +17,7 @@ type expression struct {
 	or    bool
 	atoms []atom // all of which hold; kids is nil then
 	kids  []*expression
-	// inputs says that some comparison is about an input.
+	// inputs reports whether some comparison is about an input.
 	inputs bool
 	// says is set, once it was asked for.
 	says *Set

@@ -33,7 +33,7 @@ type form struct {
 	// kind is '(' for a list, 'a' for a symbol and '"' for a text.
 	kind byte
 	text string
-	// index is what stands in square brackets behind a symbol, if indexed.
+	// index holds what stands in square brackets behind a symbol, if indexed.
 	index   string
 	indexed bool
 	items   []form
@@ -63,7 +63,7 @@ type reader struct {
 	text string
 	at   int
 	place
-	// statement is what this statement takes.
+	// statement holds what this statement takes.
 	statement infile.Account
 }
 

@@ -18,7 +18,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// Query is what a file asks.
+// Query holds what a file asks.
 type Query struct {
 	// Version is "1.0", or what a file of version 2 says, for example "2.0".
 	Version string
@@ -57,7 +57,7 @@ type Set struct {
 	Of         []*Set
 }
 
-// Holds says whether outputs are in the set, given which constraints hold there.
+// Holds reports whether outputs are in the set, given which constraints hold there.
 func (s *Set) Holds(constraint func(c *Constraint) bool) bool {
 	if s.Constraint != nil {
 		return constraint(s.Constraint)
@@ -90,7 +90,7 @@ type Term struct {
 	Coef   *big.Rat
 }
 
-// Contains says whether x is in the interval.
+// Contains reports whether x is in the interval.
 func (i *Interval) Contains(x *big.Rat) bool {
 	lo, hi := i.Lo.Cmp(x), x.Cmp(i.Hi)
 	return (lo < 0 || lo == 0 && !i.LoStrict) && (hi < 0 || hi == 0 && !i.HiStrict)
@@ -105,7 +105,7 @@ func (c *Constraint) Value(y []*big.Rat) *big.Rat {
 	return v
 }
 
-// Holds says whether the constraint holds at outputs y.
+// Holds reports whether the constraint holds at outputs y.
 func (c *Constraint) Holds(y []*big.Rat) bool {
 	s := c.Value(y).Sign()
 	return s > 0 || s == 0 && !c.Strict
@@ -137,7 +137,7 @@ func Read(data []byte) (*Query, error) {
 	return q, nil
 }
 
-// Recognises says whether the content of a file, which may be compressed with gzip, looks
+// Recognises reports whether the content of a file, which may be compressed with gzip, looks
 // like VNN-LIB and not like JSON: a bracket or a comment comes first.
 func Recognises(data []byte) bool {
 	var head [4096]byte

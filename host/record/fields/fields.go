@@ -34,12 +34,12 @@ type Field struct {
 	Name string
 	// Type is the type in JSON for people, with ", omitted" where it is left out if it is empty.
 	Type string
-	// Class is what psafe check knows of it. Of a field that is Said it needs the type alone
+	// Class holds what psafe check knows of it. Of a field that is Said it needs the type alone
 	// (host/check/record/record.go); it refuses records with fields that it does not read.
 	Class Class
 	// OfRun says of a field of class Question that it tells of the run, and not what was asked.
 	OfRun bool
-	// Apart says that records of one question may differ in it: it tells of the machine, or where a
+	// Apart reports whether records of one question may differ in it: it tells of the machine, or where a
 	// file is.
 	Apart bool
 	// Bound is the direction in which a bound is rounded.
@@ -78,11 +78,11 @@ func Asked() (names []string) {
 // Flag is a flag that the field flags of a record may list.
 type Flag struct {
 	Name string
-	// Bare says that no value follows.
+	// Bare reports whether no value follows.
 	Bare bool
-	// Asks says that it is part of the question, and not of the way to its answer.
+	// Asks reports whether it is part of the question, and not of the way to its answer.
 	Asks bool
-	// Rule says that it tells how the predictive decides.
+	// Rule reports whether it tells how the predictive decides.
 	Rule bool
 }
 

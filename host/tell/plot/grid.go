@@ -28,7 +28,7 @@ type Cell struct {
 type Grid struct {
 	X, Y  []float64
 	Cells [][]Cell
-	// Eps is that of the records.
+	// Eps holds the eps of the records.
 	Eps, Field string
 }
 

@@ -15,7 +15,7 @@ import (
 type Quantity struct {
 	word                string
 	title, lower, upper string
-	// bounds are those of a record, 0 or 1 each.
+	// bounds holds the bounds of a record, 0 or 1 each.
 	bounds func(d *record.Decision) (lower, upper float64)
 }
 

@@ -16,7 +16,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// set is what is drawn of the inputs of one data file or property file.
+// set holds what is drawn of the inputs of one data file or property file.
 type set struct {
 	Name string `json:"name"`
 	// Kind is "image", "values" (the coordinates of a point) or "boxes" (of a property); empty
@@ -36,7 +36,7 @@ const mostValues = 64
 // source tells data files apart, and ways to read one.
 type source struct {
 	sha256, scale, labelColumn string
-	// array is that of an archive, whose digest is that of the whole: ":x" of "points.npz:x".
+	// array holds the array of an archive, whose digest is that of the whole: ":x" of "points.npz:x".
 	array      string
 	isProperty bool
 }

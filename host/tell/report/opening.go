@@ -43,7 +43,7 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 	return text + "."
 }
 
-// sharesOf is what was required, in percent where that is short.
+// sharesOf returns what was required, in percent where that is short.
 func sharesOf(result *summary.Result) string {
 	if len(result.Requires) != 1 {
 		return "at least the share that was required"
@@ -86,13 +86,13 @@ func what(records []record.Placed) string {
 	return "give a safe output " + where
 }
 
-// keepsClass says that the property is argmax_is.
+// keepsClass reports whether the property is argmax_is.
 func keepsClass(r *record.Record) bool {
 	kind, _, _ := strings.Cut(summary.PropertyOf(r), " ")
 	return kind == "argmax_is"
 }
 
-// several says whether the records do not all say the same.
+// several reports whether the records do not all say the same.
 func several(records []record.Placed, of func(*record.Record) string) bool {
 	first := of(records[0].Record)
 	for i := range records {

@@ -67,7 +67,7 @@ type content struct {
 	Charts                        []chart
 	Radii                         []radiiPart
 	LeftOut, Commands             []string
-	// Opening is what is proved in one sentence, Statistical what drawn networks say beside that.
+	// Opening holds what is proved in one sentence, Statistical what drawn networks say beside that.
 	Opening     string
 	Statistical []string
 }

@@ -90,7 +90,7 @@ func drawSheet(points *property.Points, g grid, indices []int) (*sheet, error) {
 	return s, nil
 }
 
-// mean is that of a square of pixels of one channel, cut to the image.
+// mean returns the mean of a square of pixels of one channel, cut to the image.
 func (g *grid) mean(x []float64, top, left, channel, side int) float64 {
 	sum, n := 0.0, 0.0
 	for v := top; v < min(top+side, g.height); v++ {

@@ -19,14 +19,14 @@ type About struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
-	// PosteriorSD is that of an ONNX network.
+	// PosteriorSD holds the posterior SD of an ONNX network.
 	PosteriorSD string `json:"posterior_sd,omitempty"`
 	// Predictive is "linearised" where P_safe is that of linearised networks: another posterior.
 	Predictive   string   `json:"predictive,omitempty"`
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs"`
 	InputsSHA256 string   `json:"inputs_sha256"`
-	// Property is what was asked for, without the class, which may differ from input to input
+	// Property holds what was asked for, without the class, which may differ from input to input
 	// (PropertyOf).
 	Property string `json:"property"`
 	// Rule is how the posterior predictive decides, where that is not the class of the average (record.RuleWords).

@@ -59,7 +59,7 @@ func (p *printer) pairs(head string, list []Contradiction) {
 	p.line("")
 }
 
-// facts are what is said of all records together.
+// facts prints what is said of all records together.
 func (p *printer) facts() {
 	r := p.r
 	p.fact("records", "%d, runs %d", r.Records, len(r.Runs))

@@ -18,7 +18,7 @@ import (
 // refuted up, so that they bound those of the inputs' own radii.
 type RadiiGroup struct {
 	About
-	// Wanted is what was to be certified.
+	// Wanted holds what was to be certified.
 	Wanted    string `json:"wanted"`
 	OfInputs  int    `json:"of_inputs"`
 	Certified int    `json:"certified"`

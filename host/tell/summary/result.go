@@ -7,7 +7,7 @@ import (
 	"psafe/host/record"
 )
 
-// Result is what psafe summary --json prints (docs/reference.md).
+// Result holds what psafe summary --json prints (docs/reference.md).
 type Result struct {
 	Records   int    `json:"records"`
 	Guarantee string `json:"guarantee"`
@@ -36,9 +36,9 @@ type Result struct {
 	Versions   []Count      `json:"versions"`
 
 	Groups []Group `json:"groups"`
-	// OtherInputs says that groups which differ in the radius alone are about other inputs.
+	// OtherInputs reports whether groups which differ in the radius alone are about other inputs.
 	OtherInputs bool `json:"other_inputs,omitempty"`
-	// Radii are those that were looked for, if there are any.
+	// Radii holds the radii that were looked for, if there are any.
 	Radii []RadiiGroup `json:"radii,omitempty"`
 	// Rest are the records of further groups together, if there are any.
 	Rest *Means `json:"further_groups,omitempty"`
@@ -67,7 +67,7 @@ type Means struct {
 	MeanPUpper record.Up    `json:"mean_p_upper"`
 	Seconds    float64      `json:"seconds"`
 	Timed      int          `json:"with_seconds"`
-	// Decisions are those of posterior predictives, if there are any.
+	// Decisions holds the decisions of posterior predictives, if there are any.
 	Decisions *Decisions `json:"decisions,omitempty"`
 	// OutputMeans count verdicts about means of outputs, if there are any.
 	OutputMeans *record.OutputMeans `json:"output_means,omitempty"`
@@ -117,7 +117,7 @@ type Decisions struct {
 	// threshold where no other class than that of the label is taken anywhere, Taken those where that
 	// class is taken everywhere, Abstained those where none is taken anywhere.
 	Actions int `json:"by_costs,omitempty"`
-	// Probit are those of which the predictive is the probit approximation.
+	// Probit holds those whose predictive is the probit approximation.
 	Probit    int  `json:"by_probit,omitempty"`
 	NoOther   *int `json:"no_other,omitempty"`
 	Taken     *int `json:"class_taken,omitempty"`
@@ -145,7 +145,7 @@ type Group struct {
 	Means
 }
 
-// Run is what there is of the tasks of a run.
+// Run holds what there is of the tasks of a run.
 type Run struct {
 	Run     string `json:"run"`
 	Tasks   int    `json:"tasks"`
@@ -186,7 +186,7 @@ func (b *bounds) means() Means {
 	return m
 }
 
-// Result is what was added so far.
+// Result returns what was added so far.
 func (s *Summary) Result() *Result {
 	r := &Result{
 		Records: s.records, Guarantee: s.guarantee, Questions: s.questions.Len(), NotCompared: s.questions.Skipped(), Means: s.means(), PeakBytes: s.peak,

@@ -29,7 +29,7 @@ type value struct {
 	n     int // 0 for an input of unknown length
 	// image is its shape where it is known to be one, channels last.
 	image *network.Image
-	// shape is that of an input in the order of the file; the layer that it feeds knows it.
+	// shape holds the shape of an input in the order of the file; the layer that it feeds knows it.
 	shape []int
 	// perm is the order of a list that was flattened channels first: its number i is number
 	// perm[i] of the node's.

@@ -59,14 +59,14 @@ type Layer struct {
 	// Normalise puts a map with the mean and the variance of a BatchNorm in front of its gain
 	// and shift (Planned.Normalise).
 	Normalise bool
-	// CountPadding says that AvgPool divides by the size of the window in the padding too.
+	// CountPadding reports whether AvgPool divides by the size of the window in the padding too.
 	CountPadding bool
-	// Shape is that of what feeds the layer where that is a list of numbers, in the order of
+	// Shape holds the shape of what feeds the layer where that is a list of numbers, in the order of
 	// the layer; of Concat the height and width only.
 	Shape []int
 	// First says channels first: of Shape, of weights, and of what Flatten makes a list of.
 	First bool
-	// OutIn says that weights of Dense are (out, in).
+	// OutIn reports whether weights of Dense are (out, in).
 	OutIn bool
 	// Take lists which of its inputs Reorder gives; nil for all as they are.
 	Take []int
@@ -116,7 +116,7 @@ type Planned struct {
 	Sources []int
 	// Of is the layer of the file whose parameters it has, or None, or Unit.
 	Of int
-	// Normalise says that its parameters are made of the mean and variance of that layer.
+	// Normalise reports whether its parameters are made of the mean and variance of that layer.
 	Normalise bool
 	// Rows says for each row of the file's dense weights which row it is of the map's; nil if
 	// they are in order.

@@ -161,7 +161,7 @@ func identity(n int) network.Reorder {
 	return r
 }
 
-// window is that of the layer over an image. strides are those where it says none, nil for 1.
+// window returns the window of the layer over an image. strides are those where it says none, nil for 1.
 func (l *Layer) window(im network.Image, strides []int) (network.Window, error) {
 	w := unitWindow()
 	d := 2

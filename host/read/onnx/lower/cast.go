@@ -31,7 +31,7 @@ var wider = map[onnx.DataType][]onnx.DataType{
 	onnx.Float64:  {onnx.Float64},
 }
 
-// holds says whether x is a number of that type of floating-point numbers. Of the short ones it
+// holds reports whether x is a number of that type of floating-point numbers. Of the short ones it
 // knows small whole numbers alone.
 func holds(t onnx.DataType, x float64) bool {
 	switch t {

@@ -66,14 +66,14 @@ type Layer struct {
 // activation identity and gives the outputs.
 type Result struct {
 	Layers []Layer
-	// Shape is that of the input, its first axis 1 if the file leaves it open.
+	// Shape holds the shape of the input, its first axis 1 if the file leaves it open.
 	Shape []int
 	// Notes say what was rounded, and what an asked-for distribution leaves out.
 	Notes []string
-	// Rounded are those of Notes that say what was rounded; nil if the layers compute what
+	// Rounded holds those Notes that say what was rounded; nil if the layers compute what
 	// the graph does, exactly.
 	Rounded []string
-	// Tensors are those that hold random numbers.
+	// Tensors lists the tensors with random numbers.
 	Tensors []Stored
 }
 
@@ -81,7 +81,7 @@ type Result struct {
 type Stored struct {
 	*onnx.Tensor
 	First int32
-	// Fixed says that the numbers are left without a distribution (Random.Every).
+	// Fixed reports whether the numbers are left without a distribution (Random.Every).
 	Fixed bool
 }
 
@@ -103,7 +103,7 @@ type lowering struct {
 	// top counts the layers that are closed: the base of forms that may go on. size is how
 	// many outputs the last of them has.
 	top, size int
-	// views says that a graph of layers is made, and given is what gives numbers in it: first
+	// views reports whether a graph of layers is made, and given is what gives numbers in it: first
 	// the input, then each layer; named finds it.
 	views bool
 	given []given

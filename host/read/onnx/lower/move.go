@@ -44,7 +44,7 @@ func listed(a *attributes, name string, in *value) ([]int64, error) {
 	return in.ints, nil
 }
 
-// axes are those of a list, ascending; n is how many there are.
+// axes returns the axes of a list, ascending; n is how many there are.
 func axes(given []int64, n int) ([]int, error) {
 	var list []int
 	for _, g := range given {

@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/onnx"
 )
 
-// operators are those that are lowered. All are of the default domain.
+// operators holds the operators that are lowered. All are of the default domain.
 var operators map[string]func(*lowering, *onnx.Node) error
 
 func init() { // the functions lead back to the table through run

@@ -13,7 +13,7 @@ import (
 
 // Numbers that no float64 is: the reciprocal in Div, AveragePool and BatchNormalization.
 
-// rounding is what was rounded for the nodes of one operator.
+// rounding holds what was rounded for the nodes of one operator.
 type rounding struct {
 	nodes int
 	worst float64 // the largest relative change of a factor

@@ -60,7 +60,7 @@ func (v *value) idOf(i int) int32 {
 
 func (v *value) isConst() bool { return v.base < 0 }
 
-// isRandom says whether any number of v is random.
+// isRandom reports whether any number of v is random.
 func (v *value) isRandom() bool {
 	return slices.ContainsFunc(v.id, func(id int32) bool { return id != 0 }) ||
 		slices.ContainsFunc(v.terms, func(t term) bool { return t.id != 0 })
@@ -106,7 +106,7 @@ func (l *lowering) identity(shape []int, from int) *value {
 	return v
 }
 
-// isAll says that v is all outputs of the base as they are.
+// isAll reports whether v is all outputs of the base as they are.
 func (l *lowering) isAll(v *value) bool {
 	if len(v.c) != l.size || len(v.terms) != l.size || v.id != nil {
 		return false

@@ -22,7 +22,7 @@ type given struct {
 	image network.Image
 	// list is the name of the layer that makes a list of the image, once there is one.
 	list string
-	// taken says that a layer takes them; shown is how many tensors that are still to be used are
+	// taken reports whether a layer takes them; shown is how many tensors that are still to be used are
 	// views of them.
 	taken bool
 	shown int

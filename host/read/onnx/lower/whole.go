@@ -37,7 +37,7 @@ func wholeOnly(*lowering, *onnx.Node) error {
 	return fmt.Errorf("it is read of constants of whole numbers alone, as shapes are: export the network for inputs of one shape")
 }
 
-// countable says whether all inputs of a node are constants of whole numbers, or of bool where
+// countable reports whether all inputs of a node are constants of whole numbers, or of bool where
 // the operator takes these.
 func (l *lowering) countable(n *onnx.Node) bool {
 	for i, name := range n.Inputs {

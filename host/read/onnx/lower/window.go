@@ -12,7 +12,7 @@ import (
 type windows struct {
 	in, kernel, stride, dilation []int
 	pad                          [][2]int // before and after
-	// longer says that ceil_mode added to the padding behind.
+	// longer reports whether ceil_mode added to the padding behind.
 	longer bool
 }
 
@@ -104,7 +104,7 @@ func (w *windows) along(i, begin, end int, auto string, ceil bool) error {
 	return nil
 }
 
-// layer is that of a kind with these windows, over an image: a sequence has one row.
+// layer returns the layer of a kind with these windows, over an image: a sequence has one row.
 func (w *windows) layer(kind string) Layer {
 	of := graph.Layer{Kind: kind, Kernel: w.kernel, Strides: w.stride, Dilation: w.dilation, Padding: graph.Padding{Pairs: w.pad}}
 	if len(w.in) == 1 {
