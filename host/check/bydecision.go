@@ -150,7 +150,7 @@ func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *re
 	return err
 }
 
-// predictor is that of the posterior.
+// predictor returns the predictor of the posterior.
 func (q *question) predictor(proof *record.DecisionProof) (decide.Predictor, error) {
 	if q.Asked().Has("--link") && (q.post.Networks() != nil || q.post.OnTop() != nil) {
 		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random")

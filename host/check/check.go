@@ -21,14 +21,14 @@ type Verdict struct {
 	// Task of Tasks, from 0, of the run Run, if the line contradicts nothing that it says itself.
 	Task, Tasks int
 	Run         string
-	// id is that of the record, question says what it is about, for people.
+	// id holds the id of the record, question says what it is about, for people.
 	id, question string
-	// Claims says that the record claims a bound: p_lower above 0 or p_upper below 1.
+	// Claims reports whether the record claims a bound: p_lower above 0 or p_upper below 1.
 	Claims bool
 	// Refused is nil if every claim of the record was proved again. Otherwise it is one line
 	// that begins with the field that is not as it should be.
 	Refused error
-	// Statistical says that there is an interval too, of which only the arithmetic was checked:
+	// Statistical reports whether there is an interval too, of which only the arithmetic was checked:
 	// a record does not say which of the drawn networks were safe.
 	Statistical bool
 }

@@ -121,7 +121,7 @@ func (f *files) posterior(r *record.Record, given Files) (*posterior.Posterior, 
 	return p, nil
 }
 
-// sdDigest is that of the file of standard deviations of an ONNX network, empty without one.
+// sdDigest returns the sd digest of the file of standard deviations of an ONNX network, empty without one.
 func sdDigest(p *posterior.Posterior) string {
 	if p.Source.Given == nil {
 		return ""

@@ -81,7 +81,7 @@ func (f *files) question(r *record.Record, given Files) (*question, error) {
 	return q, nil
 }
 
-// cells are those of the proof, as many as the record says.
+// cells returns the cells of the proof, as many as the record says.
 func (q *question) cells() ([]property.Box, error) {
 	cells, err := cases.CellsOf(q.task.T, q.Proof.Cells)
 	if err == nil && len(cells) != q.Cells {
@@ -170,7 +170,7 @@ func (q *question) claimed(c law.Chance) bool {
 // enough reports whether a probability of failure proves what the record claims.
 func (q *question) enough(fail float64) bool { return q.claimed(law.Complement(fail)) }
 
-// claimedUpper says whether p is an upper bound as good as what the record claims.
+// claimedUpper reports whether p is an upper bound as good as what the record claims.
 func (q *question) claimedUpper(p float64) bool {
 	return p <= 1 && new(big.Rat).SetFloat64(p).Cmp(q.PUpper.Rat()) <= 0
 }

@@ -18,7 +18,7 @@ import (
 const (
 	content      = 0.9999
 	contentBoxes = 0.99
-	// contentLeaves is that of sums over leaves, which take up to some seconds.
+	// contentLeaves holds the content leaves of sums over leaves, which take up to some seconds.
 	contentLeaves = 0.999
 	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
 	// worth minutes, if no verdict is asked for.
@@ -76,7 +76,7 @@ func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Ta
 	return best, nil
 }
 
-// firstBounds are those of concentration LBP: where tasks may be decided early, on the boxes of T
+// firstBounds returns the first bounds of concentration LBP: where tasks may be decided early, on the boxes of T
 // as they are, and what is left to do on cells of them.
 func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) (best []*claim.Result, rest []rung, err error) {
 	within, end := e.Part(ctx, shareOfCells)
@@ -92,7 +92,7 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 	return best, []rung{{certify: method, enough: 1 - clbp.Enough, share: shareOfCells}}, err
 }
 
-// ballRungs are what concentration LBP shows of the box around a ball, which may be cut.
+// ballRungs returns what concentration LBP shows of the box around a ball, which may be cut.
 func ballRungs(tasks []property.Task) []rung {
 	if !slices.ContainsFunc(tasks, func(t property.Task) bool { return t.Ball != nil }) {
 		return nil
@@ -119,7 +119,7 @@ func momentRungs(e *engine.Engine, method groupMethod) []rung {
 	return []rung{{certify: method, enough: content, share: shareOfRung}}
 }
 
-// rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes
+// rungsOf returns what is tried after concentration LBP: what takes seconds, and what may take minutes
 // only if it is said when that is to end.
 func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	if !e.Posterior.Independent() {
@@ -155,8 +155,8 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	return []rung{boxes, cells, grids}
 }
 
-// autoPhases says that auto confines noise: with many inputs, or with more than one hidden layer, as one with few
-// inputs is for sums of neurons; and of chains of dense layers, as graphs have so many units that rows pay
+// autoPhases reports whether auto confines noise: with many inputs, or with more than one hidden layer, as one
+// with few inputs is for sums of neurons; and of chains of dense layers, as graphs have so many units that rows pay
 // more for confined noise than by tails.
 func autoPhases(e *engine.Engine) bool {
 	return e.Chain && (e.Normal.Inputs() > decide.FewInputs || len(e.Normal.Layers) > 2) && confine.Fits(e.Normal) == nil
@@ -165,7 +165,7 @@ func autoPhases(e *engine.Engine) bool {
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
 const sumInputsDear = 5
 
-// autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds on cells;
+// autoSums reports whether auto tries sums of neurons: of one or two inputs, which take seconds on cells;
 // of a few more, if it is said when that is to end.
 func autoSums(e *engine.Engine, cfg *Config) bool {
 	inputs := e.Normal.Inputs()
@@ -194,20 +194,20 @@ func groupOfAuto(e *engine.Engine, cfg Config) int {
 type rung struct {
 	certify      groupMethod
 	enough, room float64
-	// least is what the method proves if it proves anything.
+	// least holds what the method proves if it proves anything.
 	least float64
 	// share is how much of the time that is left it may take, if time is limited.
 	share float64
-	// balls says that it is for tasks with balls alone.
+	// balls reports whether it is for tasks with balls alone.
 	balls bool
 }
 
-// open says that the method is worth trying.
+// open reports whether the method is worth trying.
 func (g *rung) open(r *claim.Result) bool {
 	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room && r.Upper() >= g.least
 }
 
-// wanted says that one of the methods may yet be tried: bounds only get better.
+// wanted reports whether one of the methods may yet be tried: bounds only get better.
 func wanted(rungs []rung, best []*claim.Result) bool {
 	return slices.ContainsFunc(rungs, func(g rung) bool { return slices.ContainsFunc(best, g.open) })
 }

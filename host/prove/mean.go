@@ -74,7 +74,7 @@ func means(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.R
 // meaner bounds means on cells.
 type meaner struct{ e *engine.Engine }
 
-// byLines says that means are those of bounds of each network.
+// byLines reports whether means are those of bounds of each network.
 func (m *meaner) byLines() bool { return m.e.Posterior.Networks() != nil }
 
 // meanCell is a cell of T, what is proved of the means there, and its halves.
@@ -173,7 +173,7 @@ func (m *meaner) furthest(leaves []*meanCell, room int) []*meanCell {
 	return list
 }
 
-// hull is what the cells of all boxes of T show, a little less than that.
+// hull returns what the cells of all boxes of T show, a little less than that.
 func (m *meaner) hull(roots []*meanCell) *claim.Mean {
 	outputs := m.e.Posterior.Outputs()
 	r := &claim.Mean{Lower: slices.Repeat([]float64{math.Inf(1)}, outputs), Upper: slices.Repeat([]float64{math.Inf(-1)}, outputs),

@@ -130,7 +130,7 @@ type way struct {
 	// uppers says who looks for upper bounds, drawn what Config.Samples is for: a number
 	// of the method itself, or of networks drawn beside it (job.beside).
 	uppers, drawn place
-	// balls says whether T may be a ball (property.Ball), or must be made of boxes.
+	// balls reports whether T may be a ball (property.Ball), or must be made of boxes.
 	balls shape
 }
 

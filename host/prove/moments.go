@@ -83,8 +83,8 @@ type pre struct {
 	least, together    float64
 }
 
-// spread is that of t itself or, unless it is an output, of max(t, 0): exact up to intervals if t is normal.
-// Otherwise, with s the deviation given the layers below,
+// spread returns the spread of t itself or, unless it is an output, of max(t, 0): exact up to intervals if t
+// is normal. Otherwise, with s the deviation given the layers below,
 //
 //	E max(N(E t, (E s)^2), 0) <= E max(t, 0) <= (E t + sqrt((E t)^2 + Var t))/2                     (89)
 //

@@ -47,7 +47,7 @@ func (r *Reach) Set(j int, radius, most float64) {
 	r.Radius[j], r.RadiusSq[j], r.MostSq[j] = radius, law.SquareUp(radius), law.SquareUp(most)
 }
 
-// ReachOf is that of the points of a box.
+// ReachOf returns the reach of the points of a box.
 func ReachOf(cell property.Box) Reach {
 	r := NewReach(len(cell.Lo))
 	for j, radius := range relax.RadiusOf(cell) {

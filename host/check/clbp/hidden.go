@@ -171,7 +171,7 @@ func (p *CellPass) varyOf(k int) []law.Noise {
 	return p.fixedVariation(k)
 }
 
-// variation is that of the deviations of layer k, with what all layers have in common.
+// variation returns the variation of the deviations of layer k, with what all layers have in common.
 func (p *CellPass) variation(k int) []law.Noise {
 	list := p.Deviations[k].Variation(p.ReachInto(k))
 	for i := range list {

@@ -20,7 +20,7 @@ type Noisy struct {
 	Graph *relax.Graph
 	// Deviations are nil of what is no noise of weights on the way to a row, see Posterior.
 	Deviations []deviations
-	// Covaries says that weights depend on each other in layers; common is what all layers have in common.
+	// Covaries reports whether weights depend on each other in layers; common is what all layers have in common.
 	Covaries bool
 	common   *covary.Common
 	// Levels: what is known of where noise comes from.

@@ -22,13 +22,13 @@ type CellPass struct {
 	vary     [][]law.Noise
 	fedReach []*Reach
 	input    Reach
-	// point says that the cell is one, so that every radius is 0; SharpRows that the noise of rows
+	// point reports whether the cell is one, so that every radius is 0; SharpRows whether the noise of rows
 	// of hidden layers is bounded by sharp, too; bent that other lower slopes are tried for rows of
 	// the property, bentRows that they are for rows of hidden layers.
 	point, SharpRows, Bent, bentRows bool
-	// ball is what the cell is cut to, nil if it is not.
+	// ball holds what the cell is cut to, nil if it is not.
 	ball *ballCell
-	// others are what otherLowers says, once it has been asked.
+	// others holds what otherLowers says, once it has been asked.
 	others [][][]relax.Line
 	// Events is how many bounds may fail, in units of tau; starred are the units of layers that
 	// only max pools take whose lower bounds have been counted.
@@ -53,7 +53,7 @@ func (s *Noises) Add(level int, n law.Noise) {
 
 func (s *Noises) Clone() Noises { return Noises{slices.Clone(s.of), slices.Clone(s.met)} }
 
-// list is that of the levels met, from the highest down.
+// list returns the list of the levels met, from the highest down.
 func (s *Noises) list() (list []law.Noise) {
 	for v := len(s.of) - 1; v >= 0; v-- {
 		if s.met[v] {

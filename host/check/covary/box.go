@@ -8,7 +8,7 @@ import (
 	"psafe/host/check/relax"
 )
 
-// FedBox is what feeds a layer: middle and half-width of each number, and 1.
+// FedBox holds what feeds a layer: middle and half-width of each number, and 1.
 type FedBox struct{ C, H []float64 }
 
 func FedBoxOf(z relax.Span) FedBox {

@@ -21,7 +21,7 @@ type Common struct {
 	// Of[k] is [rank][out x (in+1)].
 	Of [][][]float64
 	In []int
-	// Alone says that there is no D.
+	// Alone reports whether there is no D.
 	Alone bool
 }
 
@@ -54,7 +54,7 @@ func NewCommon(post *posterior.Posterior) *Common {
 	return c
 }
 
-// newJoint is that of factors of all layers: column r has entry e at e rank + r.
+// newJoint makes the joint of factors of all layers: column r has entry e at e rank + r.
 func newJoint(post *posterior.Posterior, joint []*posterior.Covariance) *Common {
 	c := &Common{Rank: post.JointRank(), factor: 1, Alone: true}
 	for k, f := range joint {
@@ -101,14 +101,14 @@ func (c *Common) Sds(k int, weight, bias []float64) (w, b []float64) {
 	return w, b
 }
 
-// Gone is what a row has met of P z on its way down: of each column the sum of the layers' middles, and of
+// Gone holds what a row has met of P z on its way down: of each column the sum of the layers' middles, and of
 // what they may be off by over the boxes; and sum_j h_j sd_j.
 type Gone struct {
 	*Common
 	middle []arith.Interval
 	apart  []arith.Sum
 	own    arith.Sum
-	// unknown says that numbers are out of range.
+	// unknown reports whether numbers are out of range.
 	unknown bool
 	// b are the coefficients of z in what varies, by half-widths h, of a joint covariance.
 	b []arith.Interval
@@ -210,7 +210,7 @@ func (g *Gone) form(centre float64) float64 {
 	return FormOf(centre, max(0, first.Hi()), r.FormUp(g.h))
 }
 
-// Unit is what layer k alone does to output i with P z, and the variance of what it adds to how far that
+// Unit returns what layer k alone does to output i with P z, and the variance of what it adds to how far that
 // varies at most.
 func (c *Common) Unit(k, i, out int, box FedBox, radius []float64) (own law.Noise, varies float64) {
 	row := make([]float64, out)

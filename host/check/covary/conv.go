@@ -12,7 +12,7 @@ import (
 // Convolutions with a Kronecker covariance (docs/theory.md, section 5.6): one matrix of
 // taps and filters, whose weights depend on each other, at every position.
 
-// boxOf is that of z, which most rows have in common.
+// boxOf returns the box of z, which most rows have in common.
 func (v *Covaried) boxOf(z relax.Span) *convBox {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()

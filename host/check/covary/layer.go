@@ -25,13 +25,13 @@ type Covaried struct {
 	forms bool
 }
 
-// covariance is that of a row: formed, or by factors where it is large.
+// covariance holds the covariance of a row: formed, or by factors where it is large.
 type covariance struct {
 	formed *TopRow
 	wide   *WideRow
 }
 
-// convBox is what feeds a convolution, position by position: what lies under the taps, and QA' of the middle
+// convBox holds what feeds a convolution, position by position: what lies under the taps, and QA' of the middle
 // of it, in intervals.
 type convBox struct {
 	z      relax.Span

@@ -184,7 +184,7 @@ func (r *TopRow) spread(j int) float64 {
 	return arith.SqrtUp(max(0, arith.SumUp(r.entry(j, j), 2*r.Delta[j])))
 }
 
-// Loose is what a sum of n products in ordinary float64 is off by at most, relative to the sum of their
+// Loose returns what a sum of n products in ordinary float64 is off by at most, relative to the sum of their
 // magnitudes, and a sum of as many numbers >= 0 relative to itself.
 func Loose(n int) float64 { return float64(n+16) * 0x1p-52 }
 

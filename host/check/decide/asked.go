@@ -48,9 +48,9 @@ func (p *Predictive) with(o *Predictive, lower, upper func(a, b float64) float64
 type Asked struct {
 	Task   *property.Task
 	priced *priced
-	// Ball is what the one cell is cut to, nil if it is not.
+	// Ball holds what the one cell is cut to, nil if it is not.
 	Ball *property.Ball
-	// Probit says that the predictive is that of the probit rule.
+	// Probit reports whether the predictive is that of the probit rule.
 	Probit bool
 }
 

@@ -66,7 +66,7 @@ func (c Chance) Reaches(p *big.Rat) bool {
 	return v.Cmp(p) >= 0
 }
 
-// ReachesLog10 says whether the chance is at least 10^l for a real number l <= 0:
+// ReachesLog10 reports whether the chance is at least 10^l for a real number l <= 0:
 // l ln 10 + y <= ln x.
 func (c Chance) ReachesLog10(l *big.Rat) bool {
 	if c.IsZero() || l.Sign() > 0 {

@@ -84,7 +84,7 @@ func NewLinearPass(of *Linear, mean relax.Network, cell property.Box, above Choo
 	return l
 }
 
-// off says that lines of what feeds layer k keep the pre-activation of its output j from being above 0.
+// off reports whether lines of what feeds layer k keep the pre-activation of its output j from being above 0.
 func (l *LinearPass) off(k, j int, below []relax.Slopes) bool {
 	of, out := &l.layers[k], l.layers[k].Outputs()
 	var most arith.Sum
@@ -209,8 +209,8 @@ type linearNoise struct {
 	centre, variance float64
 }
 
-// noise is that of rows over the outputs of each layer, of which those of no length do not count. It is not known
-// where numbers are out of range.
+// noise returns the noise of rows over the outputs of each layer, of which those of no length do not count. It
+// is not known where numbers are out of range.
 func (l *LinearPass) noise(rows []relax.Span) (n linearNoise, known bool) {
 	n.along = make([]float64, len(l.radius))
 	squares, first := make([]arith.Sum, len(l.radius)), make([]arith.Interval, len(l.radius))
@@ -258,7 +258,7 @@ func (l *LinearPass) noise(rows []relax.Span) (n linearNoise, known bool) {
 	return n, true
 }
 
-// slope is that of number j of what feeds layer k in input i.
+// slope returns the slope of number j of what feeds layer k in input i.
 func (l *LinearPass) slope(k, j, i int) float64 {
 	switch {
 	case k > 0:
@@ -321,7 +321,7 @@ func (l *Linear) parts(rows []relax.Span) (list []linearPart) {
 	return list
 }
 
-// diagonalRow is that of independent weights.
+// diagonalRow returns the diagonal row of independent weights.
 func diagonalRow(l *posterior.Layer, row relax.Span) *covary.WideRow {
 	r := &covary.WideRow{N: l.Inputs() + 1}
 	out := l.Outputs()
@@ -348,7 +348,7 @@ func diagonalRow(l *posterior.Layer, row relax.Span) *covary.WideRow {
 	return r
 }
 
-// jointPart is that of one covariance of all layers.
+// jointPart returns the joint part of one covariance of all layers.
 func (l *Linear) jointPart(rows []relax.Span) linearPart {
 	c := l.joint
 	r, part := &covary.WideRow{M: c.Rank, Norm: arith.Inf}, linearPart{}
@@ -386,7 +386,7 @@ func (l *Linear) jointPart(rows []relax.Span) linearPart {
 	return part
 }
 
-// ofOutput is what the noise of output o of layer k does.
+// ofOutput returns what the noise of output o of layer k does.
 func (l *LinearPass) ofOutput(k, o int) law.Noise {
 	if u, known := l.single[[2]int{k, o}]; known {
 		return u

@@ -25,9 +25,9 @@ type Masks struct {
 	counts []int
 	// first is the layer from which on certify looks at masks: lines around curves there are flat, as its are.
 	first int
-	// fedRandom says that what feeds a layer depends on masks, random that its values do.
+	// fedRandom reports whether what feeds a layer depends on masks, random whether its values do.
 	fedRandom, random []bool
-	// bounded says that rows bound a layer's neurons, each with two events if they are random.
+	// bounded reports whether rows bound a layer's neurons, each with two events if they are random.
 	bounded []bool
 }
 
@@ -302,7 +302,7 @@ func (p *MaskPass) ofProperty(row *property.Row) *maskedRow {
 	return p.rowOf(last, s, c)
 }
 
-// Laws are those of the rows of a set, with what hidden bounds and the rows fail with.
+// Laws returns the laws of the rows of a set, with what hidden bounds and the rows fail with.
 func (p *MaskPass) Laws(s *property.Safe) (laws []*law.MarginLaw, budget float64, fails []float64) {
 	budget = p.budgetUp()
 	fails = []float64{budget}

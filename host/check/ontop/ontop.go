@@ -100,7 +100,7 @@ func (t *TopPass) chosen(row *property.Row) (*covary.TopRow, *relax.Chosen) {
 	return r, &c
 }
 
-// law is that of the least value of a row over the cell: it is at least its mean less noise of that
+// law returns the law of the least value of a row over the cell: it is at least its mean less noise of that
 // variance.
 func (t *TopPass) law(row *property.Row) *law.MarginLaw {
 	r, c := t.chosen(row)
@@ -110,7 +110,7 @@ func (t *TopPass) law(row *property.Row) *law.MarginLaw {
 	return law.LawOf(t.meanDown(r, c), []law.Noise{{Mean: 0, Variance: t.variance(r, c).Hi}})
 }
 
-// Laws are those of the rows of a set, with what they fail with. No hidden bound can fail.
+// Laws returns the laws of the rows of a set, with what they fail with. No hidden bound can fail.
 func (t *TopPass) Laws(s *property.Safe) (laws []*law.MarginLaw, fails []float64) {
 	for r := range s.Rows {
 		laws = append(laws, t.law(&s.Rows[r]))

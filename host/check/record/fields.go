@@ -39,7 +39,7 @@ var precisions = map[string]func(float64) float64{
 	"float64": func(x float64) float64 { return x },
 }
 
-// Boxed says that the method is about weight boxes, cut that it cuts T.
+// Boxed reports whether the method is about weight boxes, cut whether it cuts T.
 func (r *Record) Boxed() bool { return r.Method == "ibp" || r.Method == "lbp" }
 
 func (r *Record) Cut() bool { return r.Method == "clbp" || r.Method == "neuronsum" }
@@ -166,7 +166,7 @@ var rules = func() []boxRule {
 		{LargestBox, true, yes}, {"chain", true, yes}, {"de Caen", true, yes}, {"disjoint pieces", true, yes}}
 }()
 
-// consistentLogarithm says that p_lower and log10_p_lower are of one number, however it is
+// consistentLogarithm reports whether p_lower and log10_p_lower are of one number, however it is
 // rounded.
 func (r *Record) consistentLogarithm() error {
 	const least = 1e-300 // from here on float64s have all their digits

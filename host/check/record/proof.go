@@ -92,7 +92,7 @@ func (p *proof) ReadUpper() (*upperProof, error) {
 	return &u, nil
 }
 
-// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
+// proof holds what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
 // Upper are read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`

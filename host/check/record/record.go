@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// guarantee is what every record says of its bounds.
+// guarantee holds what every record says of its bounds.
 const guarantee = "certified bounds, real arithmetic, rounding included"
 
 // Record is a line of a result file, as docs/reference.md describes it. Numbers that are bounds

@@ -30,7 +30,7 @@ func (d *Decimal) UnmarshalJSON(text []byte) (err error) {
 
 func (d *Decimal) String() string { return d.text }
 
-// Is says whether the number is that whole number.
+// Is reports whether the number is that whole number.
 func (d *Decimal) Is(n float64) bool { return d.Lo == n && d.Hi == n }
 
 // perLayer is a number for each layer, or one for all.

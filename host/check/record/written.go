@@ -14,7 +14,7 @@ import (
 // float64s is taken for the nearest by other readers, which may claim more than what is proved here.
 func (r *Record) writtenBounds() error { return writtenBounds(reflect.ValueOf(r).Elem(), "") }
 
-// writtenBounds are those of an object in a record, whose name with a point within is.
+// writtenBounds returns the written bounds of an object in a record, whose name with a point within is.
 func writtenBounds(v reflect.Value, within string) error {
 	for i := range v.NumField() {
 		name, _ := fieldTag(v.Type().Field(i))

@@ -9,13 +9,13 @@ import (
 type Graph struct {
 	// From are the layers that feed each layer, -1 being the network's input.
 	From [][]int
-	// Chain says that all layers are dense and fed by the one before.
+	// Chain reports whether all layers are dense and fed by the one before.
 	Chain bool
 	// Used says which outputs of a layer something takes.
 	Used [][]bool
-	// Pooled says that only max pools take a layer's outputs.
+	// Pooled reports whether only max pools take a layer's outputs.
 	Pooled []bool
-	// Linear says that the outputs are linear in what feeds the layer: no activation, no pool.
+	// Linear reports whether the outputs are linear in what feeds the layer: no activation, no pool.
 	Linear []bool
 	// Depth, above 0, is through how many activations or max pools rows of hidden layers go at most:
 	// what the flag --depth says.

@@ -55,7 +55,7 @@ func LinesAround(a net.Activation, l, u float64, by *Choice) (lower, upper Line)
 type Choice struct {
 	Try   uint64
 	drawn uint64
-	// Flat says that lines around what has no kink are to have no slope.
+	// Flat reports whether lines around what has no kink are to have no slope.
 	Flat bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Number is that of the weight from input j to output i of a dense layer.
+// Number returns the number of the weight from input j to output i of a dense layer.
 func (l *Layer) Number(j, i int) int {
 	out := l.Out
 	return j*out + i

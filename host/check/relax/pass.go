@@ -46,7 +46,7 @@ type Network struct {
 	Layers []Layer
 	// Graph says what feeds what; RowsLo reads it where it is nil.
 	Graph *Graph
-	// Lines says that bounds are also computed by lines (LBP), not by intervals alone.
+	// Lines reports whether bounds are also computed by lines (LBP), not by intervals alone.
 	Lines bool
 	// By chooses the lines.
 	By Choice

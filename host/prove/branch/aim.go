@@ -90,7 +90,7 @@ func (r *ranges) widest(list []neuronAt, n int) []neuronAt {
 	return list[:min(n, len(list))]
 }
 
-// width is that of the triangles of neurons, summed up: the greatest distance of an upper line from
+// width returns the width of the triangles of neurons, summed up: the greatest distance of an upper line from
 // max(t, 0).
 func (r *ranges) width(list []neuronAt) (sum float64) {
 	for _, n := range list {

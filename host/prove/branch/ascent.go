@@ -35,7 +35,7 @@ type ascent struct {
 	// kept are the slopes and multipliers of best, if the task wants a proof; these are numbers that
 	// a proof can say then.
 	kept *bound.SplitQuery
-	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
+	// coefficients holds the coefficients of the last bounds, as SplitAnswer.S has them; zeta those of the last
 	// gradient, by layer, and rows the values of all property rows there, [rows x R], where there are
 	// mixtures.
 	coefficients, zeta [][]float64

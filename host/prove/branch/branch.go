@@ -29,7 +29,7 @@ type Task struct {
 	Noise *Noise
 	// Most is how many sub-problems may be looked at.
 	Most int
-	// Stop says that nobody wants to know any more; nil: never.
+	// Stop reports whether nobody wants to know any more; nil: never.
 	Stop func() bool
 	// Count, if it is not nil, is told of sub-problems as they are looked at.
 	Count func(n int)
@@ -37,7 +37,7 @@ type Task struct {
 
 // Answer holds what is known of a Task.
 type Answer struct {
-	// Proved says that the network is in the safe set.
+	// Proved reports whether the network is in the safe set.
 	Proved bool
 	// Tried is how many sub-problems that took.
 	Tried int
@@ -132,9 +132,9 @@ type phased struct {
 	aimFrom float64
 	// layer is the one whose rows sub-problems are about.
 	layer int
-	// trees are those that hidden neurons have been bounded by, by layer, as far as they are to go on.
+	// trees holds the trees that hidden neurons have been bounded by, by layer, as far as they are to go on.
 	trees map[int][]*side
-	// from is what this is a part of, whose neurons range further; nil: of nothing.
+	// from holds what this is a part of, whose neurons range further; nil: of nothing.
 	from  *phased
 	tried int
 	// batch is how many sub-problems are cut at a time, and first how many are before hidden neurons
@@ -142,7 +142,7 @@ type phased struct {
 	batch, first int
 	// bounds are all that the device has said of sub-problems.
 	bounds []float64
-	// proof is what is noted of how it was proved, nil if nobody wants to know.
+	// proof holds what is noted of how it was proved, nil if nobody wants to know.
 	proof *Proof
 }
 
@@ -262,7 +262,7 @@ func (p *phased) hidden() error {
 	return p.allow(len(p.net)-1, &in)
 }
 
-// reach is that of what feeds layer k, if there is noise.
+// reach returns the reach of what feeds layer k, if there is noise.
 func (p *phased) reach(k int, box *Reach, outputs []Reach) Reach {
 	if p.task.Noise == nil {
 		return Reach{}

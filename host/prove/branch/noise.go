@@ -84,7 +84,7 @@ func (n *Noise) EventsUp(rows int) float64 {
 // they are at its centre, and from 0.
 type Reach struct{ radius, most []float64 }
 
-// ReachOf is that of the box itself: any point of an interval may be the centre.
+// ReachOf returns the reach of the box itself: any point of an interval may be the centre.
 func ReachOf(box property.Box) Reach {
 	var r Reach
 	for j, lo := range box.Lo {

@@ -102,7 +102,7 @@ type piece struct {
 	// parts, active first; nil of a leaf.
 	at    int
 	parts []*piece
-	// leaf is what a proved one is proved with.
+	// leaf holds how a proved one was proved.
 	leaf *knot
 }
 

@@ -89,7 +89,7 @@ type side struct {
 	stuck  bool
 }
 
-// bound is that of the row, at most 0.
+// bound returns the bound of the row, at most 0.
 func (s *side) bound() (b float64) {
 	for _, k := range s.leaves {
 		b = min(b, k.bound)

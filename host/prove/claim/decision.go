@@ -23,7 +23,7 @@ type Decision struct {
 	// that of this one, and RivalGap at most what the cost of this one is above that of action Proof.Rival,
 	// both as shares of the greatest difference between two costs of a class (property.Costs.Over).
 	Action *int
-	// Proof is what psafe check needs to prove all that again.
+	// Proof holds what psafe check needs to prove all that again.
 	Proof DecisionProof
 }
 

@@ -16,7 +16,7 @@ type Mean struct {
 	DeviationLower, DeviationUpper []float64
 	// TotalLower and TotalUpper are that with the noise of the data (WithNoise), nil without.
 	TotalLower, TotalUpper []float64
-	// Refuted says that the mean is surely not in S at the witness.
+	// Refuted reports whether the mean is surely not in S at the witness.
 	Refuted bool
 	Proof   MeanProof
 }

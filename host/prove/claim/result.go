@@ -12,7 +12,7 @@ import (
 // Result holds what was proved for one task.
 type Result struct {
 	Task *property.Task
-	// Method is what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
+	// Method holds what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
 	// "finite" or, with none, "statistical". Boxing is "centred" or "drawn" for the
 	// first two.
 	Method, Boxing string
@@ -30,7 +30,7 @@ type Result struct {
 	// Decision and Mean are there if asked for.
 	Decision *Decision
 	Mean     *Mean
-	// Statistic is what Statistical says; it flows into no other field.
+	// Statistic holds what Statistical says; it flows into no other field.
 	Statistic *Statistic
 	// Parent is about the posterior that a finite set was drawn from, if the file says so; it flows
 	// into no other field.
@@ -50,7 +50,7 @@ type Result struct {
 	// Rule says how boxes were added up: "one box", or one of package
 	// measure's for unions.
 	Rule string
-	// CeilingLog10 is what Drawn boxes could hold at most, log10; 0 otherwise.
+	// CeilingLog10 holds what Drawn boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64
 	// Margin is the least lower bound of a margin at the final box (Centred) or
 	// the best over the boxes (Drawn): how far from verified.

@@ -23,7 +23,7 @@ type Parent struct {
 	Of string
 }
 
-// NewStatistic is that of n networks, so many of them proved safe and proved unsafe.
+// NewStatistic returns the statistic of n networks, so many of them proved safe and proved unsafe.
 func NewStatistic(n, safe, unsafe int, confidence float64) *Statistic {
 	// Rounded down: exact for a confidence from 1/2 up (Sterbenz), and half of it too.
 	alpha := math.Nextafter(1-confidence, 0) / 2

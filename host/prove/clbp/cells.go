@@ -17,7 +17,7 @@ import (
 type cell struct {
 	task *property.Task
 	box  property.Box
-	// ball is what the box is cut to, nil if it is not.
+	// ball holds what the box is cut to, nil if it is not.
 	ball *property.Ball
 	// fail bounds the probability that some x of the box is unsafe, from above; if the
 	// cell is dual, its rows are negated and fail bounds the probability that S holds
@@ -30,7 +30,7 @@ type cell struct {
 	// tau is the failure budget that gave it, above which lines (claim.Proof.Lines).
 	tau   float64
 	above []int
-	// parts are what the box was cut into, in coordinate axis.
+	// parts holds what the box was cut into, in coordinate axis.
 	parts []*cell
 	axis  int
 }
@@ -222,8 +222,8 @@ func worst(roots []*cell, n int) []*cell {
 	return open[:k]
 }
 
-// uncuttable says that a box is a point, or one that no float64 is: of a unit or two in the last place, of which
-// halves are no easier.
+// uncuttable reports whether a box is a point, or one that no float64 is: of a unit or two in the last place,
+// of which halves are no easier.
 func uncuttable(b property.Box) bool {
 	for j, lo := range b.Lo {
 		if b.Hi[j] > math.Nextafter(math.Nextafter(lo, math.Inf(1)), math.Inf(1)) {

@@ -33,17 +33,17 @@ const Enough = 1e-6
 type method struct {
 	e             *engine.Engine
 	second, third bool
-	// balls says that the cells at hand are cut to balls: then all rows are kept on the host.
+	// balls reports whether the cells at hand are cut to balls: then all rows are kept on the host.
 	balls bool
 }
 
-// sharp says that rows of hidden layers are bounded with less noise, too.
+// sharp reports whether rows of hidden layers are bounded with less noise, too.
 func (m method) sharp() bool { return m.second && m.e.Posterior.Independent() && m.e.Model.Sharpens() }
 
-// slopes says that rows of the property are tried with other lower slopes.
+// slopes reports whether rows of the property are tried with other lower slopes.
 func (m method) slopes() bool { return m.second && of(m.e).noisy().Bends() }
 
-// hiddenSlopes says that so are rows of hidden layers.
+// hiddenSlopes reports whether rows of hidden layers are, too.
 func (m method) hiddenSlopes() bool {
 	return m.third && !m.balls && m.e.Posterior.Independent() && m.e.Model.BendsHidden()
 }
@@ -192,7 +192,7 @@ func (m method) cellChunk(rows int) int {
 // mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.
 const mostKept = 1 << 24
 
-// Quantiles are what tau stands for, rounded up to the device's precision.
+// Quantiles returns what tau stands for, rounded up to the device's precision.
 func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles {
 	q := bound.Quantiles{
 		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),

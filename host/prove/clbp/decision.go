@@ -19,12 +19,12 @@ import (
 // class have laws, from the same bounds that the tails of P_safe are from, and of these laws means of
 // the softmax are taken. Every cell of T has bounds of its own, of which the worst counts.
 
-// decisionBudgets are what the failure of hidden bounds may cost in all, one after the other. Much is
+// decisionBudgets holds what the failure of hidden bounds may cost in all, one after the other. Much is
 // good where margins are near 0, and only less than a half ever decides; little is good where they are
 // not, since pi_c is at most 1 less the budget.
 var decisionBudgets = []float64{1e-3, 1e-2, 0.06, 0.2}
 
-// budgetsAgain are those of the second look.
+// budgetsAgain holds the budgets of the second look.
 var budgetsAgain = []float64{1e-2, 0.06}
 
 // decider bounds decisions on cells.
@@ -34,18 +34,18 @@ type decider struct {
 	known map[*cell]*shown
 	// priced are the tasks that are about an action, by their tasks.
 	priced map[*property.Task]*decide.Priced
-	// probit says that the predictive is that of the probit rule.
+	// probit reports whether the predictive is that of the probit rule.
 	probit bool
 }
 
-// shown is what is proved of the class of a cell's task on that cell.
+// shown holds what is proved of the class of a cell's task on that cell.
 type shown struct {
 	*measure.Predictive
 	// vote is at most the share of networks that no other class is above this one for, at every x.
 	vote float64
 }
 
-// nothingShown is what is known before.
+// nothingShown returns what is known before.
 func nothingShown(rows int) *shown {
 	p := &measure.Predictive{}
 	for range rows {
@@ -255,7 +255,7 @@ func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
 	})
 }
 
-// shown is what the laws of a cell's rows show, and the tails of its margins; hidden bounds fail with at
+// shown returns what the laws of a cell's rows show, and the tails of its margins; hidden bounds fail with at
 // most budget.
 func (d *decider) shown(c *cell, laws []*measure.MarginLaw, tails []float64, budget float64) *shown {
 	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
@@ -265,7 +265,7 @@ func (d *decider) shown(c *cell, laws []*measure.MarginLaw, tails []float64, bud
 	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}
 }
 
-// shownBy is what one pass shows of a cell, item i of it.
+// shownBy returns what one pass shows of a cell, item i of it.
 func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*shown, error) {
 	forms := formsOf(c, n, i)
 	if err := addSharp(forms, n, i); err != nil {
@@ -325,7 +325,7 @@ func (f tailForm) heightApprox() float64 {
 	return math.Inf(-1)
 }
 
-// decision is what the cells of all boxes of T show, a little less than that.
+// decision returns what the cells of all boxes of T show, a little less than that.
 func (d *decider) decision(roots []*cell) *claim.Decision {
 	var trees []int
 	var leaves []*cell
@@ -345,7 +345,7 @@ func (d *decider) decision(roots []*cell) *claim.Decision {
 	return r
 }
 
-// gap is what the cell shows by itself or by its parts.
+// gap returns what the cell shows by itself or by its parts.
 func (d *decider) gap(c *cell) float64 {
 	own := d.known[c].LeastGap()
 	if len(c.parts) == 0 {

@@ -48,7 +48,7 @@ func (p *prepared) mask() *ontop.Masked {
 	return p.masked
 }
 
-// linearised is what bounds rows of a posterior of KindLinearised, once; nil of others.
+// linearised returns what bounds rows of a posterior of KindLinearised, once; nil of others.
 func (p *prepared) linearised() (*ontop.Linearised, error) {
 	if p.linear == nil {
 		l, err := ontop.NewLinearised(p.e.Posterior, p.e.Over)

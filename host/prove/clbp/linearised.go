@@ -14,7 +14,7 @@ import (
 // Networks that are linearised about the mean (docs/theory.md (99)): their functions are the mean network
 // and noise of fixed functions of the input, so that no hidden bound can fail, and tau is 0.
 
-// linearised says that the posterior is of KindLinearised: nothing is known of it but what is here.
+// linearised reports whether the posterior is of KindLinearised: nothing is known of it but what is here.
 func (m method) linearised() bool { return m.e.Posterior.About() != nil }
 
 // judgeLinearised bounds the failure of cells by the tails of their rows.

@@ -14,7 +14,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// prepared is what the method has made of an engine's posterior, each part once it has been asked for.
+// prepared holds what the method has made of an engine's posterior, each part once it has been asked for.
 type prepared struct {
 	e *engine.Engine
 	// deviations is the posterior as concentration LBP needs it, by model; moments is what they are made of.
@@ -32,14 +32,14 @@ type prepared struct {
 	// masked are the layers from the lowest on of which inputs are dropped.
 	masked      *ontop.Masked
 	maskedAsked bool
-	// linear is what bounds linearised networks, and means the mean network by model.
+	// linear holds what bounds linearised networks, and means the mean network by model.
 	linear *ontop.Linearised
 	means  map[*bound.Model]*meanOn
 }
 
 var keep = engine.Keep[prepared]{New: func(e *engine.Engine) *prepared { return &prepared{e: e} }, Release: (*prepared).release}
 
-// of is what is prepared of an engine's posterior.
+// of returns what is prepared of an engine's posterior.
 func of(e *engine.Engine) *prepared { return keep.Of(e) }
 
 // release gives the memory of devices back.
@@ -62,10 +62,10 @@ func DeviationsOn(e *engine.Engine, m *bound.Model) (*bound.Deviations, error) {
 	return of(e).deviationsOn(m)
 }
 
-// Moments are those of an engine's posterior, once; the error is that of bound.Ended on the model.
+// Moments returns the moments of an engine's posterior, once; the error is that of bound.Ended on the model.
 func Moments(e *engine.Engine, m *bound.Model) (*bound.Moments, error) { return of(e).momentsOn(m) }
 
-// depends says that weights depend on each other in layers, or in all of them.
+// depends reports whether weights depend on each other in layers, or in all of them.
 func (p *prepared) depends() bool {
 	return (p.e.Posterior.Covariances() != nil || p.e.Posterior.SWAG() != nil || p.e.Posterior.Joint() != nil) && p.onTop() == nil
 }
@@ -193,7 +193,7 @@ func (p *prepared) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	return c, nil
 }
 
-// momentsOn are those of the posterior's weights, once; the error is that of bound.Ended on the model.
+// momentsOn returns the moments of the posterior's weights, once; the error is that of bound.Ended on the model.
 func (p *prepared) momentsOn(m *bound.Model) (*bound.Moments, error) {
 	if p.moments == nil {
 		moments, err := noiseMoments(p.e.Normal, func() error { return bound.Ended(m.Device()) })

@@ -34,7 +34,7 @@ type search struct {
 	// left is how many sub-problems may still be looked at; cells is how many cells there are, most how
 	// many there may be.
 	left, cells, most int
-	// looked says that points of T were looked at.
+	// looked reports whether points of T were looked at.
 	looked bool
 	// done is the share of all boxes that is proved.
 	done float64

@@ -49,7 +49,7 @@ func Fits(p *posterior.Posterior) error {
 
 // How says how to search.
 type How struct {
-	// Limited says that each task has a time of its own.
+	// Limited reports whether each task has a time of its own.
 	Limited bool
 	// Cells is how many cells T may be cut into; 0 leaves it to clbp.MostCells.
 	Cells int

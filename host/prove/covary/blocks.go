@@ -43,7 +43,7 @@ func NewBlocks(post *posterior.Posterior, ended Ended) (b *Blocks, err error) {
 	return b, nil
 }
 
-// Lines is what feeds each layer on a cell, centre +- Radius: number j of what feeds layer k is within
+// Lines holds what feeds each layer on a cell, centre +- Radius: number j of what feeds layer k is within
 // Half[k][j] of At[k][j] + Slope[k][j] (x - centre), and within Reach[k][j] of At[k][j]. Slope[0] is nil: the
 // inputs are themselves, and Half[0] is 0.
 type Lines struct {
@@ -73,8 +73,8 @@ type adding struct {
 	terms               int
 }
 
-// Noise is that of a row whose coefficients of the outputs of layer k are numbers in [lo[k], hi[k]], the same
-// for all x; nil of layers that do not count. It is nil where numbers are out of range.
+// Noise returns the noise of a row whose coefficients of the outputs of layer k are numbers in [lo[k], hi[k]],
+// the same for all x; nil of layers that do not count. It is nil where numbers are out of range.
 func (b *Blocks) Noise(lo, hi [][]float64, l *Lines) *Noise {
 	in := len(l.Radius)
 	n := &adding{Noise: &Noise{Along: make([]float64, in)}, lines: l,

@@ -187,7 +187,7 @@ type keptBoxes struct {
 	boxes map[string]bound.NoiseOver
 }
 
-// of is what is kept of the box, or made now.
+// of returns what is kept of the box, or made now.
 func (k *keptBoxes) of(z bound.Fed, made func() bound.NoiseOver) bound.NoiseOver {
 	key := make([]byte, 0, 24*len(z.Lo))
 	for _, list := range [][]float64{z.Lo, z.Hi, z.Radius} {
@@ -217,7 +217,7 @@ func (t *Layer) newOver(z bound.Fed) *over {
 	return o
 }
 
-// known says that the numbers of a box are in range.
+// known reports whether the numbers of a box are in range.
 func (o *over) known() bool { return InRange(o.c) && InRange(o.h) && InRange(o.radius) }
 
 // turn prepares the box for rows by factors: of a Kronecker covariance once.

@@ -66,7 +66,7 @@ func New(cLo, cHi []float64, l *posterior.Layer, c *posterior.Covariance, ended 
 	return r, nil
 }
 
-// InRange says that all magnitudes are at most Most.
+// InRange reports whether all magnitudes are at most Most.
 func InRange(list []float64) bool {
 	return !slices.ContainsFunc(list, func(v float64) bool { return !(math.Abs(v) <= Most) })
 }

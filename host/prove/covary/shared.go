@@ -15,7 +15,7 @@ import (
 type Shared struct {
 	rank   int
 	factor float64 // 1/sqrt(2(K-1)), rounded up
-	// forms says that rows keep their form over the boxes (form).
+	// forms reports whether rows keep their form over the boxes (form).
 	forms  bool
 	layers []sharedLayer
 }
@@ -49,7 +49,7 @@ func NewShared(post *posterior.Posterior) (*Shared, error) {
 	return s, nil
 }
 
-// deviations are those of layer k of SWAG.
+// deviations returns the deviations of layer k of SWAG.
 func (l *sharedLayer) deviations(g *posterior.SWAG, k int) {
 	for r := range g.Rank {
 		for a := range 2 {
@@ -80,7 +80,7 @@ type sharedRow struct {
 	b, e, h []float64
 	terms   int
 	unknown bool
-	// still says that biases are taken to be certain.
+	// still reports whether biases are taken to be certain.
 	still bool
 }
 

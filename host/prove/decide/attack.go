@@ -26,12 +26,12 @@ type Effort struct {
 	Steps, Starts int
 	// Restarts is from how many random points Adam descends where that found nothing clear.
 	Restarts int
-	// Seed is that of random corners and points.
+	// Seed holds the seed of random corners and points.
 	Seed uint64
 	// Thorough goes on when a margin is clearly negative, which is all that a proof for
 	// one network needs.
 	Thorough bool
-	// Ball is what points are drawn into, nil if all of the box is attacked.
+	// Ball holds what points are drawn into, nil if all of the box is attacked.
 	Ball *property.Ball
 	// Over, unless it is nil, says that the time is up: the best point so far is the answer.
 	Over func() bool
@@ -172,7 +172,7 @@ type attack struct {
 	pass *network.Pass
 	// row is the row that decides the margin at the point considered last.
 	row []float64
-	// values are those of all rows there.
+	// values holds the values of all rows there.
 	values []float64
 
 	best       []float64

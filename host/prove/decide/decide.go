@@ -17,7 +17,7 @@ import (
 // Networks with given weights, decided one by one: the sound deterministic verifier
 // behind statistical statements and finite-sample posteriors (docs/theory.md, section 6.1).
 
-// ruling is what is proved of one network on one task.
+// ruling holds what is proved of one network on one task.
 type ruling int8
 
 const (
@@ -58,7 +58,7 @@ func (n *node) preorder(tree []int) []int {
 	return tree
 }
 
-// decided is what is known of a network on a task, and how it was shown.
+// decided holds what is known of a network on a task, and how it was shown.
 type decided struct {
 	ruling
 	witness *claim.Witness
@@ -149,7 +149,7 @@ func (d *decision) search(ctx context.Context) error {
 	return nil
 }
 
-// fits says that the weights of network n are numbers of the device's format: kernels
+// fits reports whether the weights of network n are numbers of the device's format: kernels
 // count on finite weight boxes.
 func (d *decision) fits(n int) bool {
 	most := d.e.Device.Precision().Max()

@@ -204,7 +204,7 @@ func (a *mixing) evaluate() (rows []float64, bound float64) {
 	return rows, bound
 }
 
-// line is that of neuron i of layer k: below the activation where the coefficient is not negative.
+// line returns the line of neuron i of layer k: below the activation where the coefficient is not negative.
 func (a *mixing) line(k, i int) (slope, constant float64) {
 	lo, hi := a.lo[k][i], a.hi[k][i]
 	if a.g[k][i] >= 0 || lo >= 0 || hi <= 0 {

@@ -37,10 +37,10 @@ const (
 type predictiveApprox struct {
 	net    network.Network
 	passes []*network.Pass
-	// shares are what each network counts, 1 in all.
+	// shares holds what each network counts, 1 in all.
 	shares []float64
 	inputs int
-	// mean is what forward says of the predictive, softmax what it is made of.
+	// mean holds what forward says of the predictive, softmax what it is made of.
 	mean    []float64
 	softmax [][]float64
 }
@@ -123,7 +123,7 @@ func ofClasses(c int) contest {
 	}
 }
 
-// contest is that of actions: by how much another one is cheaper.
+// contest returns the contest of actions: by how much another one is cheaper.
 func (p *Priced) contest(pi []float64) (rival int, ahead float64, grows []float64) {
 	rival = -1
 	for b := range p.costs.Actions() {

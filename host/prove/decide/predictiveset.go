@@ -148,7 +148,7 @@ func (p *predictives) bound(ctx context.Context, cells []*predictiveCell) error 
 	return nil
 }
 
-// meanOf is what the margins of all networks on a cell say of the predictive, and of the share of the
+// meanOf returns what the margins of all networks on a cell say of the predictive, and of the share of the
 // networks of which no margin is negative there.
 func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
 	if p.priced != nil {
@@ -228,7 +228,7 @@ func (p *predictives) axisOf(b property.Box, qs []*question) int {
 	return best
 }
 
-// decisionOf is what the cells of all boxes of T show, a little less than that.
+// decisionOf returns what the cells of all boxes of T show, a little less than that.
 func (p *predictives) decisionOf(roots []*predictiveCell) *claim.Decision {
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
 	var trees []int

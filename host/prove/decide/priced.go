@@ -28,7 +28,7 @@ type Priced struct {
 	// the reference r, and then f_k - f_r.
 	Task      *property.Task
 	Action, R int
-	// sums are what means are bounded of: what every other action costs more, the probability of the
+	// sums holds what means are bounded of: what every other action costs more, the probability of the
 	// task's class and, negated, those of the others.
 	sums  [][]float64
 	costs *property.Costs

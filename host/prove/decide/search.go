@@ -21,7 +21,7 @@ import (
 // Try decides.
 type Search struct {
 	Engine *engine.Engine
-	// Weights are those of the network, in the layout of posterior.Draw; Engine's posterior
+	// Weights holds the weights of the network, in the layout of posterior.Draw; Engine's posterior
 	// has its shapes and activations.
 	Weights [][]float64
 	Tasks   []property.Task
@@ -66,14 +66,14 @@ type search struct {
 	fine  *decision
 	stack []open
 	found Found
-	// clauses are those of each task's set where rows may be refined, else nil.
+	// clauses holds the clauses of each task's set where rows may be refined, else nil.
 	clauses [][][]int
-	// gap says that a cell was given up.
+	// gap reports whether a cell was given up.
 	gap bool
 	// mu guards Try and hit.
 	mu  sync.Mutex
 	hit bool
-	// proving says that byPhases is at work.
+	// proving reports whether byPhases is at work.
 	proving atomic.Bool
 }
 

@@ -21,13 +21,13 @@ import (
 // boxes (verify), and says which devices did the work (Name). What is to be done,
 // methods know.
 type Engine struct {
-	// Posterior is what is certified. normal is the same if its weights are independent
+	// Posterior holds what is certified. normal is the same if its weights are independent
 	// normal numbers, and otherwise its mean network without deviations: what is
 	// propagated then is drawn networks, never normal.
 	Posterior *posterior.Posterior
 	Normal    *posterior.Posterior
 	Flat      posterior.Flat
-	// Chain says that the network is a chain of dense layers.
+	// Chain reports whether the network is a chain of dense layers.
 	Chain  bool
 	Device bound.Device
 	Model  *bound.Model

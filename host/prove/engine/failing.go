@@ -18,7 +18,7 @@ const (
 	excuse       = 0.25
 )
 
-// isLost says that a device says of itself that it cannot be used any more.
+// isLost reports whether a device says of itself that it cannot be used any more.
 func isLost(err error) bool {
 	e, is := errors.AsType[interface {
 		error
@@ -27,7 +27,7 @@ func isLost(err error) bool {
 	return is && e.DeviceLost()
 }
 
-// isUnfit says that err is a file's fault, which no other device would mend.
+// isUnfit reports whether err is a file's fault, which no other device would mend.
 func isUnfit(err error) bool {
 	_, is := errors.AsType[*bound.Unfit](err)
 	return is

@@ -1,13 +1,13 @@
 package engine
 
-// Keep is what one method prepares of an engine's posterior: a value for each engine, made by New when it is first
+// Keep holds what one method prepares of an engine's posterior: a value for each engine, made by New when it is first
 // asked for, and given back by Release, which may be nil, with the engine. Keeps are variables of their methods.
 type Keep[T any] struct {
 	New     func(e *Engine) *T
 	Release func(*T)
 }
 
-// Of is what is kept with an engine. What it holds is for the goroutine that works with the engine.
+// Of returns what is kept with an engine. What it holds is for the goroutine that works with the engine.
 func (k *Keep[T]) Of(e *Engine) *T {
 	e.keeping.Lock()
 	defer e.keeping.Unlock()

@@ -15,7 +15,7 @@ var ErrTimeUp = errors.New("prove: the time of this work is up")
 type Part struct {
 	context.Context
 	expire context.CancelCauseFunc
-	// Of is what it is a share of; nil for the time of a task or a group.
+	// Of holds what it is a share of; nil for the time of a task or a group.
 	Of *Part
 	t  *timing
 }
@@ -52,10 +52,10 @@ type timing struct {
 	end time.Time
 	// seen is called at every look at the time of limited work, if it is not nil.
 	seen func(within *Part)
-	// whole says that what is cut short is worth nothing: a group of several tasks, which
+	// whole reports whether what is cut short is worth nothing: a group of several tasks, which
 	// are done again in smaller ones.
 	whole bool
-	// stopped says that something was cut short since the work began.
+	// stopped reports whether something was cut short since the work began.
 	stopped bool
 	// next is how many tasks the engine gets next, 0 if nothing is known yet.
 	next int
@@ -63,7 +63,7 @@ type timing struct {
 	slow time.Duration
 }
 
-// over is what the device fails with once the time is up, or the run has ended.
+// over returns what the device fails with once the time is up, or the run has ended.
 func (t *timing) over() error {
 	switch {
 	case t.last:
@@ -93,7 +93,7 @@ func (t *timing) begin(ctx context.Context, by time.Time) (end func()) {
 // end: for tests, which end it at a look, and not at a time.
 func (e *Engine) Seen(see func(within *Part)) { e.timing.seen = see }
 
-// Stopped says that some of the work that began last was cut short.
+// Stopped reports whether some of the work that began last was cut short.
 func (e *Engine) Stopped() bool { return e.timing.stopped }
 
 // Limit begins work that may take so long, 0 for as long as it takes; several says that it is on several tasks, which
@@ -125,8 +125,8 @@ func (e *Engine) Part(ctx context.Context, share float64) (within context.Contex
 	}
 }
 
-// Cut says that a search that ended with err is to go on with what it has: its time is up, or that of a part of it.
-// Whatever a search has taken in is proved, so that is sound. Of a group of several tasks nothing is kept.
+// Cut reports whether a search that ended with err is to go on with what it has: its time is up, or that of a
+// part of it. Whatever a search has taken in is proved, so that is sound. Of a group of several tasks nothing is kept.
 func (e *Engine) Cut(err error) bool {
 	if e.timing.whole || !errors.Is(err, ErrTimeUp) && !errors.Is(err, ErrShort) {
 		return false
@@ -135,15 +135,15 @@ func (e *Engine) Cut(err error) bool {
 	return true
 }
 
-// ErrShort says that the time that is left is needed to prove what a search has found.
+// ErrShort reports that the time left is needed to prove what a search has found.
 var ErrShort = errors.New("prove: the time left is needed elsewhere")
 
-// Short says that less time than this is left.
+// Short reports whether less time than this is left.
 func (e *Engine) Short(need time.Duration) bool {
 	t := &e.timing
 	return t.within != nil && !t.whole && (t.within.Err() != nil || time.Until(t.end) < need)
 }
 
-// Limited says that something ends the work under way before the run: the time of its task, or the
+// Limited reports whether something ends the work under way before the run: the time of its task, or the
 // guard of its group, which is given up then.
 func (e *Engine) Limited() bool { return e.timing.within != nil }

@@ -32,7 +32,7 @@ const (
 	groupShrink = 16
 	// few is how many tasks are worth more patience.
 	few = 4
-	// forget is what is left of the time of a slow task after a faster one.
+	// forget holds what is left of the time of a slow task after a faster one.
 	forget = 0.75
 )
 
@@ -66,7 +66,7 @@ type queue struct {
 	most, start int
 
 	mu sync.Mutex
-	// rest is what is not handed out, in order: what was given back before what nobody had.
+	// rest holds what is not handed out, in order: what was given back before what nobody had.
 	rest []span
 }
 

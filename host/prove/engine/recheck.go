@@ -86,7 +86,7 @@ type work struct {
 	again func() error
 	// since is the first chunk after which no recheck of the work has agreed, 0 if there is none.
 	since uint64
-	// agreed says that a recheck has, ever, and took how long the latest was.
+	// agreed reports whether a recheck has, ever, and took how long the latest was.
 	agreed bool
 	took   time.Duration
 }

@@ -103,7 +103,7 @@ type order struct {
 	progress func(int)
 	emit     func(*claim.Result) error
 	failed   error // why nothing more is emitted
-	// emitting says that a goroutine, one of emitted, emits what is complete; calls has one call of
+	// emitting reports whether a goroutine, one of emitted, emits what is complete; calls has one call of
 	// progress or emit at a time.
 	emitting bool
 	emitted  sync.WaitGroup

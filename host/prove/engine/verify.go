@@ -39,7 +39,7 @@ type How struct {
 	Method bound.Propagation
 	// WantDead asks for probe.dead.
 	WantDead bool
-	// oneBox says that all probes have one and the same box; verify sees to it.
+	// oneBox reports whether all probes have one and the same box; verify sees to it.
 	oneBox bool
 }
 

@@ -27,7 +27,7 @@ const (
 // float64 that was given; the other is known to one rounding.
 type chance struct {
 	p, q float64
-	// given says that p is the exact one, otherwise q is.
+	// given reports whether p is the exact one, otherwise q is.
 	given givenSide
 }
 

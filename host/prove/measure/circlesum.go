@@ -88,7 +88,7 @@ type circleSum struct {
 	terms      int
 	first      int // the point that p[0] is
 	p          []float64
-	// lost is what is outside or lost, err what a sum of masses may be wrong by.
+	// lost holds what is outside or lost, err what a sum of masses may be wrong by.
 	lost, err float64
 }
 

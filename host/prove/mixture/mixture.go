@@ -81,7 +81,7 @@ func Choose(ctx context.Context, e *engine.Engine, tasks []*property.Task) ([]*M
 type mixtureChoice struct {
 	task    *property.Task
 	clauses [][]int
-	// boxes are those of T that are looked at, points what is looked at of each.
+	// boxes holds the boxes of T that are looked at, points what is looked at of each.
 	boxes  []int
 	points [][]point
 	// theta is the choice, by clause.

@@ -38,7 +38,7 @@ import (
 type Sum struct {
 	net *law.Net
 	q   quality
-	// ended says that the work has to stop (Until); nil for never.
+	// ended reports whether the work has to stop (Until); nil for never.
 	ended func() bool
 }
 

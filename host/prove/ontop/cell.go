@@ -9,7 +9,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// Cell is what is known of the inputs z of the last layer for every x of a box, centre +- radius: each
+// Cell holds what is known of the inputs z of the last layer for every x of a box, centre +- radius: each
 // is between two affine functions of x, and in [lo, hi].
 type Cell struct {
 	radius []float64
@@ -108,7 +108,7 @@ func InputCell(box property.Box) *Cell {
 	return c
 }
 
-// whole says that the cell is one of the input itself.
+// whole reports whether the cell is one of the input itself.
 func (c *Cell) whole() bool { return c.lower == nil }
 
 // moves bounds how far each feature is from what it is at the centre, at any point of the cell.
@@ -176,7 +176,7 @@ func (r *Row) form(c *Cell) *form {
 	return f
 }
 
-// take is what the lower line says of z_j, or the upper; false where nothing is known of it.
+// take returns what the lower line says of z_j, or the upper; false where nothing is known of it.
 func (f *form) take(j int, below bool) bool {
 	c, g := f.Cell, covary.Grow(len(f.radius))
 	lower, upper := &c.lower[j], &c.upper[j]

@@ -31,7 +31,7 @@ func NewLinearised(post *posterior.Posterior, ended covary.Ended) (*Linearised, 
 	return &Linearised{post.Layers, blocks}, nil
 }
 
-// LinearisedCell is what is known for all x of a box: of what feeds each layer of the mean network, of whether
+// LinearisedCell holds what is known for all x of a box: of what feeds each layer of the mean network, of whether
 // its ReLUs are on, and lines below rows of it.
 type LinearisedCell struct {
 	lines *covary.Lines
@@ -41,7 +41,7 @@ type LinearisedCell struct {
 	all  []float64
 	// Above are the hidden neurons, counted over all layers, whose line is the one above them.
 	Above []int
-	// units are what the noise of single outputs of layers does, once it has been asked for.
+	// units holds what the noise of single outputs of layers does, once it has been asked for.
 	units map[[2]int]unitNoise
 }
 
@@ -92,7 +92,7 @@ func (l *Linearised) NewLinearisedCell(features []*bound.InputLines, rows *bound
 	return c
 }
 
-// off says that the pre-activation of output j of layer k is surely never above 0, by what is known of what
+// off reports whether the pre-activation of output j of layer k is surely never above 0, by what is known of what
 // feeds it: by intervals, or by lines. (What is known of the output itself is never that it is 0: a device
 // allows for what may underflow.)
 func (l *Linearised) off(k, j int, z *Cell) bool {
@@ -178,8 +178,8 @@ func (l *Linearised) TailUp(row *property.Row, r int, c *LinearisedCell) float64
 	return gauss.TailUp(arith.Down(least / sd))
 }
 
-// coefficients are those of the row over the pre-activations of each layer, for all x of the cell: numbers in
-// [lo, hi] that are the same for all x, and what is within wide of 0 more and is not.
+// coefficients returns the coefficients of the row over the pre-activations of each layer, for all x of the
+// cell: numbers in [lo, hi] that are the same for all x, and what is within wide of 0 more and is not.
 func (l *Linearised) coefficients(row *property.Row, c *LinearisedCell) (lo, hi, wide [][]float64) {
 	last := len(l.layers) - 1
 	lo, hi, wide = make([][]float64, last+1), make([][]float64, last+1), make([][]float64, last+1)
@@ -222,7 +222,7 @@ func (l *Linearised) coefficients(row *property.Row, c *LinearisedCell) (lo, hi,
 	}
 }
 
-// unit is what the noise of output o of layer k does.
+// unit returns what the noise of output o of layer k does.
 func (l *Linearised) unit(c *LinearisedCell, k, o int) unitNoise {
 	u, known := c.units[[2]int{k, o}]
 	if known {

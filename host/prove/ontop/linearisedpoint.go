@@ -11,8 +11,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// AtPoint is what is known of a posterior of KindLinearised at all points of a small box, by intervals on the host: of
-// what feeds each layer, whether ReLUs are on, and what the mean network gives.
+// AtPoint holds what is known of a posterior of KindLinearised at all points of a small box, by intervals on
+// the host: of what feeds each layer, whether ReLUs are on, and what the mean network gives.
 type AtPoint struct {
 	*Linearised
 	post *posterior.Posterior

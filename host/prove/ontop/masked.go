@@ -123,7 +123,7 @@ func (m *Masked) Events() int {
 // values are bounds of numbers, and how far each is at most from what it is at the centre of the cell.
 type values struct{ lo, hi, moves []float64 }
 
-// hidden is what is known of the neurons of a layer, on the event that all bounds hold: their values, and the
+// hidden holds what is known of the neurons of a layer, on the event that all bounds hold: their values, and the
 // activation's lines. Of a max pool the lower line is one in the star of each window, the upper one in
 // slope times the star, plus above.
 type hidden struct {
@@ -136,7 +136,7 @@ type hidden struct {
 // chordal is a line at + slope t.
 type chordal struct{ at, slope float64 }
 
-// MaskedCell is what is known of the layers on a cell.
+// MaskedCell holds what is known of the layers on a cell.
 type MaskedCell struct {
 	*Masked
 	cell     *Cell
@@ -158,7 +158,7 @@ func (m *Masked) On(c *Cell) *MaskedCell {
 	return p
 }
 
-// into is what feeds layer k.
+// into returns what feeds layer k.
 func (p *MaskedCell) into(k int, below []*hidden) *values {
 	of := func(s int) *values {
 		if s < 0 {
@@ -235,7 +235,7 @@ func (m *Masked) merged(row *property.Row, to *maskedRow) coefficients {
 	return s
 }
 
-// lawsOf are those of rows +e_i and, after these, -e_i of layer k.
+// lawsOf returns the laws of rows +e_i and, after these, -e_i of layer k.
 func (p *MaskedCell) lawsOf(k int, below []*hidden) []law {
 	l := &p.layers[k]
 	laws := make([]law, 2*l.out)

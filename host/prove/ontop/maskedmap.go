@@ -28,9 +28,9 @@ type maskedLayer struct {
 	rate  float64
 	unit  []int32
 	units int
-	// fedRandom says that what feeds the layer depends on masks, random that its values do.
+	// fedRandom reports whether what feeds the layer depends on masks, random whether its values do.
 	fedRandom, random bool
-	// bounded says that rows bound its neurons, else intervals; used are those that something takes.
+	// bounded reports whether rows bound its neurons, else intervals; used are those that something takes.
 	bounded bool
 	used    []bool
 }
@@ -150,7 +150,7 @@ func newCoefficients(n int) coefficients {
 	return coefficients{make([]float64, n), make([]float64, n)}
 }
 
-// interval is that of coefficient j.
+// interval returns the interval of coefficient j.
 func (c *coefficients) interval(j int) arith.Interval {
 	if c.wrong[j] == 0 {
 		return arith.Exactly(c.a[j])

@@ -69,7 +69,7 @@ func (r *maskedRow) add(source int, c coefficients) {
 
 // mask makes terms of what the masks of a layer fed by z do to a row: (94) for z that is certain, else (94a).
 func (l *maskedLayer) mask(s coefficients, row *maskedRow, z *values) {
-	// u is what each unit gives, moves how far that is from what it is at the centre.
+	// u holds what each unit gives, moves how far that is from what it is at the centre.
 	u, moves := make([]arith.Interval, l.units), make([]float64, l.units)
 	met := make([]bool, l.units)
 	for j, a := range s.a {

@@ -190,9 +190,9 @@ const (
 // sum holds what is known of mean + the lowest terms + those above. Of the lowest the law is what it is;
 // of those above only means of convex functions are known: (94b), (94c).
 type sum struct {
-	// base is what it is at least.
+	// base holds what it is at least.
 	base, step float64
-	// masses are those of the lowest terms at the points of a lattice above base, and missing tells of the
+	// masses holds the masses of the lowest terms at the points of a lattice above base, and missing tells of the
 	// others, nil if there are none.
 	masses, missing []float64
 	grow            float64

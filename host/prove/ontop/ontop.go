@@ -42,7 +42,7 @@ func New(post *posterior.Posterior) (*Top, error) {
 	return t, nil
 }
 
-// Row is what a row C [W b] of the last layer is: normal numbers over its inputs and 1, of which the
+// Row holds what a row C [W b] of the last layer is: normal numbers over its inputs and 1, of which the
 // means are mean and constant. Everything that TailUp says grows with their covariance in the order of
 // Loewner, so that it is said of an upper bound.
 type Row struct {

@@ -45,7 +45,7 @@ func (r *Row) leastMean(c *Cell) float64 {
 	return sum.Lo()
 }
 
-// logit is that of output k.
+// logit returns the logit of output k.
 func (t *Top) logit(k int, c *Cell) logit {
 	up, down := t.Row(unit(k, t.out, 1)), t.Row(unit(k, t.out, -1))
 	v := arith.Of(0, math.Inf(1))

@@ -29,7 +29,7 @@ type meanLayer struct {
 	in, out             int
 	mean, variance, all blas64.General
 	bias                []float64
-	// noise is what a unit's coefficient squared adds to the variance of a row (12), radius how far each
+	// noise holds what a unit's coefficient squared adds to the variance of a row (12), radius how far each
 	// input varies; still says which outputs do not.
 	noise, radius []float64
 	still         []bool

@@ -182,7 +182,7 @@ func (s *cells) cut(ctx context.Context, c *cell) error {
 	return nil
 }
 
-// total is what is proved to fail.
+// total returns what is proved to fail.
 func total(roots []*cell) (sum float64) {
 	for _, c := range roots {
 		sum += c.best()
@@ -202,7 +202,7 @@ func shown(roots []*cell) (share float64) {
 	return share
 }
 
-// over says that no more is wanted.
+// over reports whether no more is wanted.
 func (s *cells) over(roots []*cell) bool {
 	sum := total(roots)
 	return sum <= clbp.Enough || s.enough != nil && s.enough(sum)

@@ -47,11 +47,11 @@ var (
 
 // How says how to search.
 type How struct {
-	// Limited says that each task has a time of its own.
+	// Limited reports whether each task has a time of its own.
 	Limited bool
 	// Cells is how many cells T may be cut into; 0 leaves it to clbp.MostCells.
 	Cells int
-	// Known are what is proved of each task already, nil for nothing.
+	// Known holds what is proved of each task already, nil for nothing.
 	Known []float64
 	// Decided, if set, says that the bounds of a result are all that is wanted.
 	Decided func(*claim.Result) bool
@@ -129,7 +129,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	return nil
 }
 
-// found is what is proved of a box: the proof is that of tau.
+// found holds what is proved of a box: the proof is that of tau.
 type found struct {
 	failUp, tau float64
 	proof       *branch.LeafSum

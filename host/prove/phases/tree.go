@@ -107,7 +107,7 @@ type search struct {
 	// nodes is how many there are, budget what is paid beside the tails.
 	nodes  int
 	budget float64
-	// chosen says that the rows are some of which the set follows.
+	// chosen reports whether the rows are some of which the set follows.
 	chosen bool
 }
 

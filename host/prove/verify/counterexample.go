@@ -26,7 +26,7 @@ type examiner struct {
 	query   *vnnlib.Query
 	net     network.Network
 	weights [][]float64
-	// ranges are those of the boxes, made when they are first needed.
+	// ranges holds the ranges of the boxes, made when they are first needed.
 	ranges map[int][]span
 }
 

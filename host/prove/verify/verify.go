@@ -51,7 +51,7 @@ type Result struct {
 	Cells, Problems int
 }
 
-// Certain says whether the posterior is one network: all standard deviations are 0, or it is
+// Certain reports whether the posterior is one network: all standard deviations are 0, or it is
 // a set of one.
 func Certain(p *posterior.Posterior) bool {
 	if s := p.Finite(); s != nil {
@@ -70,7 +70,7 @@ func Certain(p *posterior.Posterior) bool {
 	return true
 }
 
-// Tasks are those of the query, checked against the network.
+// Tasks returns the tasks of the query, checked against the network.
 func (q *Question) Tasks() ([]property.Task, error) {
 	tasks, err := property.QueryTasks(q.Query, q.Network.Outputs())
 	if err != nil {

@@ -131,7 +131,7 @@ func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 
 // steps hold what a neuron's pre-activation changes by from a point of a grid to points around it.
 type steps struct {
-	// law is that of s, with what weights without noise add to m.
+	// law holds the law of s, with what weights without noise add to m.
 	law stepLaw
 	// axes are the two-sided ones whose weights have noise; size is about the standard deviation
 	// of s + m.
