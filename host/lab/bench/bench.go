@@ -41,7 +41,7 @@ type Measured struct {
 	Device    string
 	Precision bound.Precision
 	Rows      []Row
-	// Limits are what the device can do at best, and Beside the fallback's rows, one for one;
+	// Limits holds what the device can do at best, and Beside the fallback's rows, one for one;
 	// nil for the fallback itself.
 	Limits *Limits
 	Beside []Row
@@ -58,7 +58,7 @@ type Row struct {
 	// Bytes and Flops are what the workload needs at least: end-points of weight boxes, each
 	// counted once, and operations by the definition; 0 if it has no one number.
 	Bytes, Flops float64
-	// Operations are what the workload did on a device that has a profile.
+	// Operations holds what the workload did on a device that has a profile.
 	Operations []Operation
 }
 
@@ -66,7 +66,7 @@ type Row struct {
 type Operation struct {
 	Name     string
 	Launches int
-	// Seconds are those on the device; Bytes of arrays have to be read and written at least once, and
+	// Seconds holds the seconds on the device; Bytes of arrays have to be read and written at least once, and
 	// Flops are the multiplications and additions of the definition.
 	Seconds, Bytes, Flops float64
 }

@@ -27,7 +27,7 @@ type Settings struct {
 	Tasks      []property.Task
 	Methods    []prove.Method
 	Precisions []bound.Precision
-	// Seed is that of the weight boxes.
+	// Seed holds the seed of the weight boxes.
 	Seed uint64
 	// Open gives the devices. It is called once for each of Precisions.
 	Open func(bound.Precision) (*Pair, error)

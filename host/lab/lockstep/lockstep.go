@@ -57,7 +57,7 @@ func (p *pair) Len() int { return p.a.Len() }
 // Name joins both names.
 func (d *Device) Name() string { return d.a.Name() + " beside " + d.b.Name() }
 
-// Precision is that of both.
+// Precision returns the precision of both.
 func (d *Device) Precision() bound.Precision { return d.a.Precision() }
 
 // MemoryLimit is the smaller one.

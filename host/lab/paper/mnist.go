@@ -60,7 +60,7 @@ func (j *mnistJob) methods() []prove.Method {
 	return append(append([]prove.Method{}, imageMethods...), prove.Statistical)
 }
 
-// name is that of a run.
+// name returns the name of a run.
 func (j *mnistJob) name(n mnistNet, by prove.Method, eps string) string {
 	return "mnist-" + n.name + "-" + by.String() + "-eps-" + eps
 }

@@ -15,7 +15,7 @@ import (
 	"psafe/internal/outfile"
 )
 
-// Confidence is that of every statistical interval of the experiments: small enough a
+// Confidence holds the confidence of every statistical interval of the experiments: small enough a
 // risk that hundreds of intervals hold all at once.
 const Confidence = 0.999999999
 
@@ -48,7 +48,7 @@ type Config struct {
 	// Tell, if set, is told what happens, one call at a time.
 	Tell func(Event)
 
-	// ours says that Out holds what an earlier run of this configuration has left.
+	// ours reports whether Out holds what an earlier run of this configuration has left.
 	ours bool
 }
 

@@ -27,7 +27,7 @@ type vcasJob struct {
 	e    *Experiment
 	net  net
 	list []entry
-	// inputs is what the file says of them.
+	// inputs holds what the file says of them.
 	inputs string
 	// single are the boxes of unions, each as a property of its own.
 	single []entry

@@ -109,7 +109,7 @@ func (b *batch) forward() float64 {
 	return b.loss()
 }
 
-// loss is that of the outputs; it leaves its gradient in delta.
+// loss returns the loss of the outputs; it leaves its gradient in delta.
 func (b *batch) loss() float64 {
 	if b.task == Regression {
 		return b.squareLoss()

@@ -24,7 +24,7 @@ type variational struct {
 	sd, variance, slope []float64
 	// prior is the standard deviation of every prior.
 	prior []float64
-	// targetVariance is that of a regression's noise.
+	// targetVariance holds the target variance of a regression's noise.
 	targetVariance float64
 }
 
