@@ -33,7 +33,7 @@ func (c *Config) sumCells(inputs int) int {
 	return sumCellsMany
 }
 
-// gridPoints is how many points the grids may have.
+// gridPoints returns how many points the grids may have.
 func (c *Config) gridPoints() int {
 	if c.Cells > 0 {
 		return c.Cells

@@ -35,7 +35,7 @@ func (m *OutputMeans) Words() string {
 	return fmt.Sprintf("means of the outputs over the posterior: of %d, %s; their bounds are in the field output_mean", m.N, m.Verdicts())
 }
 
-// Verdicts are how many have which verdict.
+// Verdicts returns how many have which verdict.
 func (m *OutputMeans) Verdicts() string {
 	return fmt.Sprintf("%d mean_safe, %d mean_unsafe, %d unknown", m.Safe, m.Unsafe, m.N-m.Safe-m.Unsafe)
 }

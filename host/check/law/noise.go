@@ -17,7 +17,7 @@ func SquaresUp(x []float64) []float64 {
 // Variance (12).
 type Noise struct{ Mean, Variance float64 }
 
-// ByUp is how far a bound has to be moved for noise of this mean and variance.
+// ByUp returns how far a bound has to be moved for noise of this mean and variance.
 func (n Noise) ByUp(quantile float64) float64 {
 	if n.Variance == 0 {
 		return n.Mean

@@ -105,7 +105,7 @@ func (c *Chosen) Take(j int, s *Slopes, radius []float64, below bool) {
 // CentreOf is a point of an interval: any will do as the centre.
 func CentreOf(lo, hi float64) float64 { return min(max(lo+(hi-lo)/2, lo), hi) }
 
-// RadiusOf is how far the points of a box are at most from its centre, in each coordinate.
+// RadiusOf returns how far the points of a box are at most from its centre, in each coordinate.
 func RadiusOf(cell property.Box) []float64 {
 	radius := make([]float64, len(cell.Lo))
 	for j, lo := range cell.Lo {

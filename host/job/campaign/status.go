@@ -110,7 +110,7 @@ func (a *try) rate() float64 {
 	return 0
 }
 
-// lastShards is how many shards the campaign was last begun in, 1 if it was not.
+// lastShards returns how many shards the campaign was last begun in, 1 if it was not.
 func (f *Folder) lastShards() (int, error) {
 	files, err := f.attempts()
 	if err != nil {

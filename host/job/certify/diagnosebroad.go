@@ -61,7 +61,7 @@ func (d *diagnosis) flags(by prove.Method, words ...string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// pointWords are how one asks for the point of T.
+// pointWords returns how one asks for the point of T.
 func (d *diagnosis) pointWords() []string {
 	switch {
 	case d.isPoint:

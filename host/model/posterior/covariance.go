@@ -39,7 +39,7 @@ func (c *Covariance) String() string {
 	return "kron"
 }
 
-// CovariedShape is how many inputs and outputs the matrix [W b] of a layer has that may have a covariance:
+// CovariedShape returns how many inputs and outputs the matrix [W b] of a layer has that may have a covariance:
 // those of a dense layer, and taps and filters of a convolution without groups. It is false for others.
 func CovariedShape(m network.Map) (in, out int, ok bool) {
 	switch m := m.(type) {
@@ -136,7 +136,7 @@ func (p *Posterior) RequireRows() error {
 	return nil
 }
 
-// pairs is how many numbers of pairs of taps concentration LBP keeps of a layer, 0 where it is dense.
+// pairs returns how many numbers of pairs of taps concentration LBP keeps of a layer, 0 where it is dense.
 func pairs(m network.Map) int {
 	c, ok := m.(network.Conv)
 	if !ok {

@@ -68,7 +68,7 @@ const (
 	cellWork          = 5e7 // multiplications of one pass over all cells
 )
 
-// MostCells is how many cells a task's T may be cut into: as many as asked for, or
+// MostCells returns how many cells a task's T may be cut into: as many as asked for, or
 // some where inputs are few enough for that to pay.
 func MostCells(e *engine.Engine, cells int) int {
 	switch {
@@ -117,7 +117,7 @@ func (m method) refine(ctx context.Context, most int, roots [][]*cell) error {
 	return nil
 }
 
-// missingCells is how many more cells it takes at least to show anything of a task: while a
+// missingCells returns how many more cells it takes at least to show anything of a task: while a
 // part of T says nothing, the sum says nothing.
 func missingCells(cells []*cell) int {
 	n := 0

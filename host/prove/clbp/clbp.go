@@ -179,7 +179,7 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 	return nil
 }
 
-// cellChunk is how many cells fit the device at a time.
+// cellChunk returns how many cells fit the device at a time.
 func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - of(m.e).noisy().CLBPBytes()
 	most := min(m.e.AtATime(free, of(m.e).noisy().CLBPFootprint(rows), 1024), of(m.e).noisy().MostCLBP(rows))

@@ -208,7 +208,7 @@ func (k *keptBoxes) of(z bound.Fed, made func() bound.NoiseOver) bound.NoiseOver
 	return o
 }
 
-// most is how many are kept.
+// most returns how many are kept.
 func (k *keptBoxes) most() int { return max(1, min(mostBoxes, mostNumbers/max(1, k.numbers))) }
 
 func (t *Layer) newOver(z bound.Fed) *over {

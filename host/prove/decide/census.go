@@ -67,7 +67,7 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 	return nil
 }
 
-// mostPieces is how many cells T may be cut into to decide one network: as many as asked for, if that
+// mostPieces returns how many cells T may be cut into to decide one network: as many as asked for, if that
 // is above 0.
 func mostPieces(cells, inputs int) int {
 	switch {

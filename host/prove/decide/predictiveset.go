@@ -210,7 +210,7 @@ func ratDown(x *big.Rat) float64 {
 	return f
 }
 
-// axisOf is where to cut a cell: where most networks want it, which are those that are not decided
+// axisOf returns where to cut a cell: where most networks want it, which are those that are not decided
 // there, or the widest side.
 func (p *predictives) axisOf(b property.Box, qs []*question) int {
 	votes := make([]int64, len(b.Lo))

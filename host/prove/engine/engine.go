@@ -115,7 +115,7 @@ func (e *Engine) Budget() int64 { return (e.Device.MemoryLimit() - e.Model.Bytes
 // mostAtATime is how many items a launch may have on a device whose memory says how many.
 const mostAtATime = 1 << 20
 
-// AtATime is how many items of so many bytes a batch may have: as many as fit into free bytes, and on
+// AtATime returns how many items of so many bytes a batch may have: as many as fit into free bytes, and on
 // devices that gain nothing by more, up to few.
 func (e *Engine) AtATime(free, each int64, few int) int {
 	if bound.Wide(e.Device) {
@@ -196,8 +196,8 @@ func (e *Engine) spareModel() (*bound.Model, error) {
 	return e.backup, nil
 }
 
-// Depth is how many activations rows of hidden neurons pass at most, 0 for all.
+// Depth returns how many activations rows of hidden neurons pass at most, 0 for all.
 func (e *Engine) Depth() int { return e.depth }
 
-// Over is why work for the engine has to end, nil as long as it may go on.
+// Over returns why work for the engine has to end, nil as long as it may go on.
 func (e *Engine) Over() error { return e.timing.over() }

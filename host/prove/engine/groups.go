@@ -146,7 +146,7 @@ func (g grouping) within(ctx context.Context, e *Engine, tasks []property.Task, 
 	return results, err
 }
 
-// GroupSize is how many tasks from the first on, up to most, have as many input
+// GroupSize returns how many tasks from the first on, up to most, have as many input
 // boxes as it.
 func GroupSize(tasks []property.Task, most int) int {
 	n := 1

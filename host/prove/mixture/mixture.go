@@ -19,7 +19,7 @@ type Mixture struct {
 	theta [][]float64
 }
 
-// Better is which of two results bounds the task more: own by the alternatives of its S, or r by
+// Better returns which of two results bounds the task more: own by the alternatives of its S, or r by
 // the mixture too.
 func (m *Mixture) Better(own, r *claim.Result) *claim.Result {
 	if !(r.Lower() > own.Lower() || r.Lower() == own.Lower() && r.LogP > own.LogP) {

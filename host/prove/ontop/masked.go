@@ -96,7 +96,7 @@ func (m *Masked) use(k int) {
 	}
 }
 
-// width is how many numbers a source gives.
+// width returns how many numbers a source gives.
 func (m *Masked) width(s int) int {
 	if s >= 0 {
 		return m.layers[s].out
@@ -104,10 +104,10 @@ func (m *Masked) width(s int) int {
 	return m.Inputs()
 }
 
-// Inputs is how many features there are.
+// Inputs returns how many features there are.
 func (m *Masked) Inputs() int { return m.layers[0].in }
 
-// Events is how many bounds of hidden neurons may fail, each with probability tau.
+// Events returns how many bounds of hidden neurons may fail, each with probability tau.
 func (m *Masked) Events() int {
 	n := 0
 	for _, l := range m.layers[:len(m.layers)-1] {

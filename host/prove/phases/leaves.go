@@ -73,7 +73,7 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 	return results, nil
 }
 
-// nodes is how many nodes the trees of a task may have in all, by what drawn networks promise.
+// nodes returns how many nodes the trees of a task may have in all, by what drawn networks promise.
 func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, lower float64) int {
 	share := promise(ctx, e.Normal, t, lower)
 	if !(share >= leastPromise) {

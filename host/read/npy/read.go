@@ -37,7 +37,7 @@ func NewReader(r io.Reader, size int64, exact bool) (*Reader, error) {
 	return &Reader{Header: h, Offset: n, body: r, left: size - n, exact: exact}, nil
 }
 
-// Left is how many bytes follow the header, or at most can.
+// Left returns how many bytes follow the header, or at most can.
 func (r *Reader) Left() int64 { return r.left }
 
 // errObject is for arrays of Python objects.

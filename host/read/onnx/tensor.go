@@ -100,7 +100,7 @@ func (t *Tensor) fill(dims []int64, p *parts) error {
 	return t.read(int(n), p)
 }
 
-// count is how many elements there are, in raw_data or in the field of the type.
+// count returns how many elements there are, in raw_data or in the field of the type.
 func (p *parts) count(t DataType, size int) (int64, error) {
 	typed := p.typed(t)
 	if p.hasRaw {

@@ -16,7 +16,7 @@ import (
 // histogramBins is the number of parts of [0, 1] in a histogram.
 const histogramBins = 20
 
-// bins are how many numbers lie in each part; the last has 1 too.
+// bins returns how many numbers lie in each part; the last has 1 too.
 func bins(values []float64) []float64 {
 	counts := make([]float64, histogramBins)
 	for _, v := range values {

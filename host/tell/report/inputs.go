@@ -41,7 +41,7 @@ type source struct {
 	isProperty bool
 }
 
-// sourceOf is where the input of a record comes from.
+// sourceOf returns where the input of a record comes from.
 func sourceOf(r *record.Record) source {
 	return source{r.InputsSHA256, r.InputScale, labelColumn(r.Flags), r.Member(), r.Eps == "" && r.TemplateSHA256 == ""}
 }
@@ -168,7 +168,7 @@ func (o *Options) Files(records []record.Placed) []string {
 	return list
 }
 
-// candidates are where a file that a record names may be; the last one is where the record says.
+// candidates returns where a file that a record names may be; the last one is where the record says.
 func (o *Options) candidates(name string) []string {
 	list := slices.Clone(o.Points)
 	// A file of that name is likely to be it, and others have to be read for nothing.

@@ -117,7 +117,7 @@ func timesOne(a, b float64) (float64, bool) {
 	return timesExact(a, b)
 }
 
-// bitsLeft is how many bits a factor may have whose products with all coefficients of v fit
+// bitsLeft returns how many bits a factor may have whose products with all coefficients of v fit
 // into the 53 of a float64.
 func bitsLeft(v *value) uint {
 	most := uint(1)
@@ -130,7 +130,7 @@ func bitsLeft(v *value) uint {
 	return 53 - most
 }
 
-// bitsOf is how many bits the significand of x needs.
+// bitsOf returns how many bits the significand of x needs.
 func bitsOf(x float64) uint {
 	fraction, _ := math.Frexp(x)
 	whole := uint64(math.Abs(fraction) * (1 << 53))
