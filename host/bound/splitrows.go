@@ -26,7 +26,7 @@ type SplitRows struct {
 	Hi                 Line     // [P x N] from Relax
 	Mag                Array    // [P x N] from Affine
 	P, N, R            int
-	// Charge is that of Relax.
+	// Charge holds the charge of Relax.
 	Charge Charge
 	Round  RowsRounding
 }

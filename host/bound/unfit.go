@@ -2,9 +2,8 @@ package bound
 
 import "fmt"
 
-// Unfit says that what a file states is too large, or too much, for what bounds are computed in. It is
-// the error of whatever takes a file's numbers to a device and looks at them before, so that no
-// device is blamed for them.
+// Unfit is the error of numbers of a file that are too large, or too many, for what bounds are computed in.
+// Whatever takes a file's numbers to a device looks at them before, so that no device is blamed for them.
 type Unfit struct{ Err error }
 
 func (e *Unfit) Error() string { return e.Err.Error() }

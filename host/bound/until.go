@@ -58,7 +58,7 @@ func Ended(dev Device) error {
 // preferring is a device that says what size of batch suits it.
 type preferring interface{ PreferredBatchBytes() int64 }
 
-// Wide says that a device likes batches as large as its memory, as GPUs do: others are at their best
+// Wide reports whether a device likes batches as large as its memory, as GPUs do: others are at their best
 // while what one operation writes is still in a cache when the next reads it.
 func Wide(dev Device) bool {
 	p, ok := dev.(preferring)

@@ -15,7 +15,7 @@ type stretch struct{ from, to, power, slope, bend float64 }
 // neuron adds to -h times the row anywhere in the box.
 type response struct {
 	parts []stretch
-	// convex says that its logarithm is, but for roundings upward.
+	// convex reports whether its logarithm is convex, but for roundings upward.
 	convex bool
 }
 

@@ -20,7 +20,7 @@ type surface interface {
 	valueUp(mean, v float64) float64
 	// openUp is at least how far it is above a plane anywhere within r, by its parts; it is infinite where they say nothing.
 	openUp(r bounds, by Plane) float64
-	// bendsDown says that it may do so along means.
+	// bendsDown reports whether it may do so along means.
 	bendsDown() bool
 }
 

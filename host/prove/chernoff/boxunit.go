@@ -11,7 +11,7 @@ import (
 // anywhere in the box, as a function of t.
 type unit struct {
 	pieces []gauss.Piece
-	// convex says that the logarithm is a convex function.
+	// convex reports whether the logarithm is a convex function.
 	convex bool
 }
 

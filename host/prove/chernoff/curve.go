@@ -73,7 +73,7 @@ func (l *layer) firstUp(al arith.Interval, b float64, r rect, tol float64) float
 	return r.above(l.curve(al, b, r, tol), slopes{}, arith.Inf)
 }
 
-// kinkedCurve is that of below t for t < 0 and t above.
+// kinkedCurve makes the curve below t for t < 0 and t above.
 func kinkedCurve(below float64, al arith.Interval, b float64) *curve {
 	slope := arith.ProductDown(-al.Hi, below) // times t < 0
 	square := arith.ProductUp(below, below)

@@ -40,7 +40,7 @@ type surface interface {
 	corner(mean, v, down float64) corner
 	// openUp bounds the height above the plane within a cell, by its pieces.
 	openUp(c *cell) float64
-	// alongMeans says that it is convex along means.
+	// alongMeans reports whether it is convex along means.
 	alongMeans() bool
 }
 

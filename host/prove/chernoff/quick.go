@@ -18,8 +18,8 @@ const (
 	mostQuickWork, neuronWork, stateWork = 1 << 20, 200, 6
 	// quickRounds are rounds of planes, mostHalved is how often a rate is halved whose moment is infinite.
 	quickRounds, mostHalved = 3, 30
-	// quickLeast is what a look claims less than it has found, of what fails: Certify chooses by what planes are thought
-	// to cost, which their proofs may exceed.
+	// quickLeast holds what a look claims less than it has found, of what fails: Certify chooses by what planes
+	// are thought to cost, which their proofs may exceed.
 	quickLeast = 1.0 / 16
 )
 
