@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"psafe/host/check/cases"
 	"psafe/host/check/law"
 	"psafe/host/check/sums"
 )
@@ -23,7 +24,11 @@ func bySums(ctx context.Context, q *question) (law.Chance, error) {
 	if err != nil {
 		return law.Chance{}, err
 	}
-	fail, err := sums.FailUp(ctx, q.post, cells, &q.task.S, q.enough)
+	plans, err := cases.PlansOf(&q.task.S, q.Proof.Plans, len(cells))
+	if err != nil {
+		return law.Chance{}, err
+	}
+	fail, err := sums.FailUp(ctx, q.post, cells, plans, q.enough)
 	return law.Complement(fail), err
 }
 
@@ -36,7 +41,15 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 	case tau != 0:
 		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", tau)
 	}
-	return sums.SafeUp(ctx, q.post, &q.task.S, at, q.claimedUpper)
+	u, err := q.Proof.ReadUpper()
+	if err != nil {
+		return 1, err
+	}
+	rows, err := cases.RefutingOf(&q.task.S, u.Plans)
+	if err != nil {
+		return 1, err
+	}
+	return sums.SafeUp(ctx, q.post, rows, at, q.claimedUpper)
 }
 
 // byGrids proves a lower bound by the events of grids: of the mixtures of the proof, of the rows that
@@ -65,7 +78,7 @@ func byGrids(ctx context.Context, q *question) (law.Chance, error) {
 	if q.Proof.Mixtures != nil { // the last alternative
 		safe.Any = safe.Any[len(safe.Any)-1:]
 	}
-	rows, err := sums.Chosen(&safe, q.Proof.Rows)
+	rows, err := cases.Chosen(&safe, q.Proof.Rows)
 	if err != nil {
 		return law.Chance{}, err
 	}

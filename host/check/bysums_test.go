@@ -15,6 +15,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/neuronsum/grid"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
@@ -32,6 +33,14 @@ type sumsProved struct {
 	leastLow, leastUp float64 // least of claimed/recomputed
 }
 
+// plansOf are plans of a proof as check reads them.
+func plansOf(plans []*grid.Plan) (out []*cases.Plan) {
+	for _, p := range plans {
+		out = append(out, &cases.Plan{Rows: p.Rows, Factors: p.Factors})
+	}
+	return out
+}
+
 // failAsProved returns what sums of neurons prove by the proof of r: on its cells, or on its grids.
 func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (float64, error) {
 	task := asProved(t, r)
@@ -40,7 +49,11 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 		if err != nil {
 			return 1, err
 		}
-		return sums.FailUp(t.Context(), post, cells, &task.S, anyFail)
+		plans, err := cases.PlansOf(&task.S, plansOf(r.Proof.Plans), len(cells))
+		if err != nil {
+			return 1, err
+		}
+		return sums.FailUp(t.Context(), post, cells, plans, anyFail)
 	}
 	n, err := sums.New(post)
 	if err != nil {
@@ -54,7 +67,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 	if r.Proof.Mixtures != nil {
 		safe.Any = safe.Any[len(safe.Any)-1:]
 	}
-	chosen, err := sums.Chosen(&safe, r.Proof.Rows)
+	chosen, err := cases.Chosen(&safe, r.Proof.Rows)
 	if err != nil {
 		return 1, err
 	}
@@ -92,7 +105,11 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "neuronsum" {
 			s.upper++
-			safe, err := sums.SafeUp(t.Context(), post, &r.Task.S, checktest.WitnessOf(t, r.Task, u.Witness), checktest.AtMost(r.Upper()))
+			rows, err := cases.RefutingOf(&r.Task.S, plansOf(u.Plans))
+			if err != nil {
+				t.Fatal(err)
+			}
+			safe, err := sums.SafeUp(t.Context(), post, rows, checktest.WitnessOf(t, r.Task, u.Witness), checktest.AtMost(r.Upper()))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}

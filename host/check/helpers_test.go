@@ -3,6 +3,7 @@ package check
 import (
 	"testing"
 
+	"psafe/host/check/cases"
 	"psafe/host/check/sums"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -21,7 +22,7 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 	}
 	least := 1.
 	for _, all := range task.S.Any {
-		rows, err := sums.Chosen(&task.S, all)
+		rows, err := cases.Chosen(&task.S, all)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -146,6 +146,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
 		stopped, limited, radii, ball, either, leaves, moments, linearised,
+		plansJob(t, `{"or": [{"row": [1], "offset": 0.1}, {"row": [-1], "offset": 0.2}]}`),
 	} {
 		runs = append(runs, written(t, j))
 	}

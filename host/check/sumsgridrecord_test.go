@@ -78,7 +78,7 @@ func withGrid(t *testing.T, line []byte, cells int, pLower float64, proof string
 	line = changed(t, line, `"log10_p_lower":[^,]*`, `"log10_p_lower":`+property.DecimalDown(math.Log10(pLower)*(1+1e-9)))
 	line = changed(t, line, `--cells \d+ ?`, ``)
 	if bytes.Contains(line, []byte(`"proof":`)) {
-		return changed(t, line, `"proof":\{[^}]*\}`, `"proof":{`+proof+`}`)
+		return changed(t, line, `"proof":\{.*\},"checksum"`, `"proof":{`+proof+`},"checksum"`)
 	}
 	return changed(t, line, `("run":"\w+")`, `$1,"proof":{`+proof+`}`)
 }

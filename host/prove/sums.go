@@ -67,7 +67,8 @@ func neuronSum(ctx context.Context, e *engine.Engine, cfg Config, tasks []proper
 func cellSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
 		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.Normal.Inputs())))
-		r.LogP, r.Cells, r.Proof.Cells = arith.LogComplementDown(cover.FailUp), cover.Cells, claim.UncutCells(cover.Tree)
+		r.LogP, r.Cells = arith.LogComplementDown(cover.FailUp), cover.Cells
+		r.Proof.Cells, r.Proof.Plans = claim.UncutCells(cover.Tree), cover.Plans
 		return err
 	})
 }
@@ -132,8 +133,9 @@ func upperBySums(ctx context.Context, e *engine.Engine, results []*claim.Result)
 			if p := sums.SafeApprox(w.Lo, &t.S); p > 0.999 || p > r.Upper() {
 				continue
 			}
-			if unsafeDown := math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)); unsafeDown > neuronsum.LeastTold {
-				r.ShowUnsafe(unsafeDown, claim.UpperProof{Method: "neuronsum", Witness: at})
+			safeUp, plans := sums.SafeUp(w, &t.S)
+			if unsafeDown := math.Nextafter(1-safeUp, math.Inf(-1)); unsafeDown > neuronsum.LeastTold {
+				r.ShowUnsafe(unsafeDown, claim.UpperProof{Method: "neuronsum", Witness: at, Plans: plans})
 			}
 		}
 	}

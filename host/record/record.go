@@ -301,7 +301,7 @@ func (r *Record) proofOf(res *claim.Result) *claim.Proof {
 	p := res.Proof
 	if r.PLower == 0 && r.Log10PLower == nil {
 		p.Cells, p.Grids, p.Centres, p.Large, p.Rows = nil, nil, nil, nil, nil
-		p.Tau, p.Lines, p.Boxes, p.Mixtures = nil, nil, nil, nil
+		p.Plans, p.Tau, p.Lines, p.Boxes, p.Mixtures = nil, nil, nil, nil, nil
 	}
 	if r.PUpper == 1 {
 		p.Upper = nil

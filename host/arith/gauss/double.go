@@ -56,7 +56,8 @@ func TailOf(z arith.DD) (m arith.DD, k int) {
 	return m.Quotient(t), k
 }
 
-// TailOfUp is at least Q(z) = Prob(N(0,1) > z), of a z >= 0 the next float64 or the one behind it, and 1 for NaN.
+// TailOfUp is at least Q(z) = Prob(N(0,1) > z), of a z >= 0 the next float64 or the one behind it,
+// and 1 for NaN.
 func TailOfUp(z arith.DD) float64 {
 	switch {
 	case z.Hi < 0 && z.Hi >= -TailEnd:
@@ -88,7 +89,8 @@ func TailOfDown(z arith.DD) float64 {
 	return v
 }
 
-// DensityOfUp is at least phi(z), the density of the standard normal distribution, for |z| <= TailEnd.
+// DensityOfUp is at least phi(z), the density of the standard normal distribution, for |z| <=
+// TailEnd.
 func DensityOfUp(z float64) float64 {
 	m, k := DensityOf(arith.DDOf(z))
 	return m.ScaledUp(TailErr, k)

@@ -8,7 +8,8 @@ import (
 	"psafe/host/arith"
 )
 
-// TestTailOfUp: above and below the oracle, no further than two float64, and no looser than what float64 makes of it.
+// TestTailOfUp: above and below the oracle, no further than two float64, and no looser than what
+// float64 makes of it.
 func TestTailOfUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range cases(t, 900) {

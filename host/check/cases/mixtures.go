@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"psafe/host/arith"
-	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
@@ -133,23 +132,40 @@ func eitherOf(a, b [][]int) (all [][]int) {
 	return all
 }
 
-// MixtureOf is sum_a factors[a] rows[a].
+// MixtureOf is sum_a factors[a] rows[a]: its coefficients and offset enclose those of the sum. An
+// error where there are not as many factors as rows, one is negative, infinite or NaN, all are 0,
+// or the sum is not finite.
 func MixtureOf(rows []property.Row, factors []float64) (property.Row, error) {
+	if len(factors) != len(rows) {
+		return property.Row{}, fmt.Errorf("there are %d factors for %d rows", len(factors), len(rows))
+	}
+	var mix property.Row
 	for a, f := range factors {
 		if !(f >= 0 && f <= math.MaxFloat64) {
 			return property.Row{}, fmt.Errorf("factor %d is %v, which is no number >= 0", a, f)
 		}
+		if f == 0 {
+			continue // 0 times what is there is 0
+		}
+		r := &rows[a]
+		if mix.CLo == nil {
+			mix.CLo, mix.CHi = make([]float64, len(r.CLo)), make([]float64, len(r.CLo))
+		}
+		mix.D, mix.DHi = arith.SumDown(mix.D, arith.ProductDown(f, r.D)), arith.SumUp(mix.DHi, arith.ProductUp(f, r.DHi))
+		for k := range r.CLo {
+			mix.CLo[k] = arith.SumDown(mix.CLo[k], arith.ProductDown(f, r.CLo[k]))
+			mix.CHi[k] = arith.SumUp(mix.CHi[k], arith.ProductUp(f, r.CHi[k]))
+		}
 	}
-	if slices.Max(factors) == 0 {
+	if mix.CLo == nil {
 		return property.Row{}, fmt.Errorf("all factors are 0")
 	}
-	row := sums.Mixture(rows, factors)
-	finite := arith.Finite(row.D, row.DHi)
-	for k, lo := range row.CLo {
-		finite = finite && arith.Finite(lo, row.CHi[k])
+	finite := arith.Finite(mix.D, mix.DHi)
+	for k, lo := range mix.CLo {
+		finite = finite && arith.Finite(lo, mix.CHi[k])
 	}
 	if !finite {
 		return property.Row{}, fmt.Errorf("the sum is not finite: a factor is %v", slices.Max(factors))
 	}
-	return row, nil
+	return mix, nil
 }

@@ -2,13 +2,12 @@ package cases
 
 import (
 	"psafe/host/check/law"
-	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
 // ImpliedUp bounds the probability that S fails, given those of its rows and of what they rest on.
 func ImpliedUp(s *property.Safe, tails []float64, more ...float64) float64 {
-	rows, ok := sums.Implied(s, tails)
+	rows, ok := Implied(s, tails)
 	if !ok {
 		return 1
 	}
@@ -17,7 +16,7 @@ func ImpliedUp(s *property.Safe, tails []float64, more ...float64) float64 {
 
 // RefutedUp bounds the probability that S holds, given those of its rows.
 func RefutedUp(s *property.Safe, tails []float64, more ...float64) float64 {
-	rows, ok := sums.Refuted(s, tails)
+	rows, ok := Refuted(s, tails)
 	if !ok {
 		return 1
 	}

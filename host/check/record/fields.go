@@ -20,6 +20,7 @@ func (r *Record) sizes() error {
 	}{
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree}, {"proof: lines", len(r.Proof.Lines), mostTree},
+		{"proof: plans", len(r.Proof.Plans), mostTree},
 		{"proof: boxes", len(r.Proof.Boxes), mostBoxes},
 		{"proof: mixtures", len(r.Proof.Mixtures), cases.MostClauses}, {"proof: large", len(r.Proof.Large), sums.MostPoints},
 	} {
@@ -97,6 +98,7 @@ func (r *Record) consistentProof() error {
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
 		{"rows", p.Rows != nil, lower && p.Grids != nil && p.Mixtures == nil},
+		{"plans", p.Plans != nil, lower && sums && p.Grids == nil},
 		{"chains", p.Chains != nil, false}, // this program does not know them
 		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases" || r.Method == "chernoff")},
 		{"lines", p.Lines != nil, lower && r.Method == "clbp" && r.Predictive != ""},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"psafe/host/check/cases"
 	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
@@ -78,6 +79,7 @@ type upperProof struct {
 	Rows       []ChernoffRow `json:"rows,omitempty"`
 	Rates      []byte        `json:"rates,omitempty"`
 	Statements []ChernoffRow `json:"statements,omitempty"`
+	Plans      []*cases.Plan `json:"plans,omitempty"`
 }
 
 // ReadUpper is the field upper.
@@ -88,6 +90,9 @@ func (p *proof) ReadUpper() (*upperProof, error) {
 	var u upperProof
 	if err := Strictly(p.Upper, &u); err != nil {
 		return nil, fmt.Errorf("proof: upper: %w", err)
+	}
+	if u.Plans != nil && u.Method != "neuronsum" {
+		return nil, fmt.Errorf("proof: upper: plans: method %.40q has none", u.Method)
 	}
 	return &u, nil
 }
@@ -100,6 +105,7 @@ type proof struct {
 	Centres  [][][]float64   `json:"centres,omitempty"`
 	Large    [][]*sums.Large `json:"large,omitempty"`
 	Rows     []int           `json:"rows,omitempty"`
+	Plans    []*cases.Plan   `json:"plans,omitempty"`
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
 	Lines    [][]int         `json:"lines,omitempty"`

@@ -56,12 +56,12 @@ func TestSumsQuadrature(t *testing.T) {
 			return total
 		}
 		want := integral(0, post.Layers[1].Bias.Mean[0], 0.04)
-		fail, err := FailUp(t.Context(), post, onePoint(x).T, &onePoint(x).S, anyFail)
+		fail, err := failUp(t, post, onePoint(x).T, &onePoint(x).S, anyFail)
 		// Where the slope changes the trapezoidal rule errs by step^2.
 		if err != nil || fail < want*(1-1e-4)-1e-9 || fail > want*1.15+1e-4 {
 			t.Errorf("%d %v %d neurons: fails %v, integral %v, %v", seed, act, hidden, fail, want, err)
 		}
-		safe, err := SafeUp(t.Context(), post, &onePoint(x).S, property.Box{Lo: x, Hi: x}, anyFail)
+		safe, err := safeUp(t, post, &onePoint(x).S, property.Box{Lo: x, Hi: x})
 		if err != nil || safe < (1-want)*(1-1e-4)-1e-9 || safe > (1-want)*1.15+1e-4 {
 			t.Errorf("%d %v %d neurons: safe %v, integral %v, %v", seed, act, hidden, safe, 1-want, err)
 		}
@@ -88,7 +88,7 @@ func TestSumsConstants(t *testing.T) {
 			variance += math.Pow(post.Layers[1].Weight.SdHi[i]*s, 2)
 		}
 		want := normalApprox(-mean / math.Sqrt(variance))
-		fail, err := FailUp(t.Context(), post, onePoint(x).T, &onePoint(x).S, anyFail)
+		fail, err := failUp(t, post, onePoint(x).T, &onePoint(x).S, anyFail)
 		if err != nil || math.Abs(fail-want) > 1e-12*want+1e-300 {
 			t.Errorf("%v: fails %v, want %v, %v", act, fail, want, err)
 		}
@@ -123,11 +123,11 @@ func TestSumsHold(t *testing.T) {
 		task.Inner = task.T
 		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
 		at := task.Witness(0, task.T[0].Hi)
-		fail, err := FailUp(t.Context(), post, inThree(task.T[0]), &task.S, anyFail)
+		fail, err := failUp(t, post, inThree(task.T[0]), &task.S, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}
-		safe, err := SafeUp(t.Context(), post, &task.S, at, anyFail)
+		safe, err := safeUp(t, post, &task.S, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,30 +353,30 @@ func TestSumsForged(t *testing.T) {
 		"nothing": {}, "NaN": {Lo: []float64{0, math.NaN()}, Hi: []float64{0, math.NaN()}}, "infinite": {Lo: []float64{0, -arith.Inf}, Hi: []float64{0, 0}},
 		"short": {Lo: []float64{0}, Hi: []float64{0}}, "empty": {Lo: []float64{0, 1}, Hi: []float64{0, 0}},
 	} {
-		if safe, _ := SafeUp(t.Context(), post, &task.S, b, anyFail); safe != 1 {
+		if safe, _ := safeUp(t, post, &task.S, b); safe != 1 {
 			t.Errorf("%s: p_upper %v", what, safe)
 		}
 		forged := *task
 		forged.T = []property.Box{b}
-		if fail, _ := FailUp(t.Context(), post, forged.T, &forged.S, anyFail); fail != 1 {
+		if fail, _ := failUp(t, post, forged.T, &forged.S, anyFail); fail != 1 {
 			t.Errorf("%s: fails %v", what, fail)
 		}
 	}
 	for _, sizes := range [][]int{{2, 1}, {2, 3, 3, 1}} {
-		if fail, err := FailUp(t.Context(), sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, 0.1, sizes...), task.T, &task.S, anyFail); err == nil || fail < 1 {
+		if fail, err := failUp(t, sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, 0.1, sizes...), task.T, &task.S, anyFail); err == nil || fail < 1 {
 			t.Errorf("%v: fails %v, %v", sizes, fail, err)
 		}
 	}
 	none := *task
 	none.S.Any = nil
-	if fail, err := FailUp(t.Context(), post, none.T, &none.S, anyFail); fail != 1 || err != nil {
+	if fail, err := failUp(t, post, none.T, &none.S, anyFail); fail != 1 || err != nil {
 		t.Errorf("no alternative: fails %v, %v", fail, err)
 	}
 	huge := sumtest.AnyShallow(rng, net.Activation{}, 2, 4, 1)
 	for j := range huge.Layers[1].Weight.Mean {
 		huge.Layers[1].Weight.Mean[j] = 1e300
 	}
-	if fail, err := FailUp(t.Context(), huge, task.T, &task.S, anyFail); !(fail >= 0 && fail <= 1) || err != nil {
+	if fail, err := failUp(t, huge, task.T, &task.S, anyFail); !(fail >= 0 && fail <= 1) || err != nil {
 		t.Errorf("huge weights: fails %v, %v", fail, err)
 	}
 }

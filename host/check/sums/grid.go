@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"psafe/host/arith"
@@ -218,36 +217,4 @@ func (n *Network) pointFailUp(ctx context.Context, g *GridPoint, rows []property
 		}
 	}
 	return fail
-}
-
-// Plans are lists of rows from each of which S follows: its alternatives, and of those with gates
-// one that is likely, by the moments, to fail least.
-func (m *outputMoments) Plans(s *property.Safe) (plans [][]property.Row) {
-	var cost []float64
-	for _, alternative := range s.Any {
-		if slices.ContainsFunc(alternative, func(r int) bool { return r < 0 }) {
-			if cost == nil {
-				cost = m.costs(s.Rows)
-			}
-			var ok bool
-			if alternative, ok = Implied(&property.Safe{Rows: s.Rows, Any: [][]int{alternative}, Gates: s.Gates}, cost); !ok {
-				continue
-			}
-		}
-		var rows []property.Row
-		for _, r := range alternative {
-			rows = append(rows, s.Rows[r])
-		}
-		plans = append(plans, rows)
-	}
-	return plans
-}
-
-// costs are about the probabilities that rows are not positive.
-func (m *outputMoments) costs(rows []property.Row) []float64 {
-	cost := make([]float64, len(rows))
-	for r := range cost {
-		cost[r] = m.notPositiveApprox(&rows[r])
-	}
-	return cost
 }

@@ -52,26 +52,11 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail, err := n.GridsFailUp(t.Context(), points, likely(t, n, task), nil, anyFail)
+	fail, err := n.GridsFailUp(t.Context(), points, likely(t, post, task.T[0], &task.S), nil, anyFail)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fail
-}
-
-// likely are rows from which S follows, with few failures in the middle of T.
-func likely(t *testing.T, n *Network, task *property.Task) []property.Row {
-	t.Helper()
-	numbers, ok := Implied(&task.S, n.momentsApprox(task.T[0]).costs(task.S.Rows))
-	if !ok {
-		t.Fatal("S follows from no rows")
-	}
-	slices.Sort(numbers)
-	rows, err := Chosen(&task.S, numbers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
 }
 
 // TestGridOfOneCell: without planes every point has one cell, and the bound is about that of the cell.
@@ -83,7 +68,7 @@ func TestGridOfOneCell(t *testing.T) {
 		task := &property.Task{T: []property.Box{anyBox(rng, in)}}
 		task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}}}
 		grid := gridFail(t, post, task, [][][]float64{make([][]float64, in)})
-		cell, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
+		cell, err := failUp(t, post, task.T, &task.S, anyFail)
 		// The shares are known better in the one or in the other; grids' lattices are finer, which
 		// tells in far tails. That drawn networks do not fail with more, TestGridHolds sees.
 		if err != nil || grid > cell*1.05+1e-7 || grid < cell*0.4-1e-7 {

@@ -202,7 +202,7 @@ func TestLargeHolds(t *testing.T) {
 			}
 			large = append(large, list)
 		}
-		fail, err := n.GridsFailUp(t.Context(), grids, likely(t, n, task), large, anyFail)
+		fail, err := n.GridsFailUp(t.Context(), grids, likely(t, post, task.T[0], &task.S), large, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}

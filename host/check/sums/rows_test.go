@@ -25,7 +25,7 @@ func TestSumsOfRows(t *testing.T) {
 	}
 	point := property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}
 	task := &property.Task{T: []property.Box{point}, Inner: []property.Box{point}, S: safe}
-	fail, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
+	fail, err := failUp(t, post, task.T, &task.S, anyFail)
 	if err != nil || fail < 0.31731 || fail > 0.33 {
 		t.Errorf("the output is outside with probability 0.31731, bounded by %v, %v", fail, err)
 	}

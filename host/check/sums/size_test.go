@@ -25,7 +25,7 @@ func TestSumsSizes(t *testing.T) {
 		post := sumtest.AnyShallow(rng, net.Activation{Kind: net.ReLU}, 2, 1+rng.IntN(5), 1)
 		post.Layers[1].Bias.Mean[0] = rng.Float64()
 		task := onePoint([]float64{rng.Float64(), 2*rng.Float64() - 1})
-		want, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
+		want, err := failUp(t, post, task.T, &task.S, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestSumsSizes(t *testing.T) {
 		}
 		changed(&post.Layers[1].Weight, output)
 		changed(&post.Layers[1].Bias, hidden+output)
-		got, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
+		got, err := failUp(t, post, task.T, &task.S, anyFail)
 		if err != nil || math.Abs(got-want) > 1e-9*want+1e-13 { // deviations of 5e-324 vanish
 			t.Errorf("%d: values times 2^%d, weights times 2^%d: fails %v, without %v, %v", seed, hidden, output, got, want, err)
 		}
@@ -49,7 +49,7 @@ func TestSumsOneHuge(t *testing.T) {
 		huge := [2][]float64{{0x1p500, -1, 2}, {1, 0.3, 0}}
 		post := shallow(net.Activation{}, 1, 3, constants(0, 0, 0), [2][]float64{{mean * 0x1p100, 1, -1}, {0x1p100, 0.2, 0.1}}, huge, constants(5))
 		task, want := onePoint([]float64{0.5}), normalApprox(-mean)
-		if fail, err := FailUp(t.Context(), post, task.T, &task.S, anyFail); err != nil || fail < want || fail > 1.2*want {
+		if fail, err := failUp(t, post, task.T, &task.S, anyFail); err != nil || fail < want || fail > 1.2*want {
 			t.Errorf("mean %v: fails %v, it should be %v, %v", mean, fail, want, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestSumsRare(t *testing.T) {
 			}
 			post := shallow(net.Activation{Kind: net.ReLU}, 1, n, constants(make([]float64, n)...), [2][]float64{means, sds}, constants(weights...), constants(at-6.5))
 			task, want := onePoint([]float64{0.5}), float64(n)*normalApprox(-at)
-			fail, err := FailUp(t.Context(), post, task.T, &task.S, anyFail)
+			fail, err := failUp(t, post, task.T, &task.S, anyFail)
 			if err != nil || fail < want*(1-1e-9) || fail > 1.5*want+1e-13 {
 				t.Errorf("%d neurons, %v: fails %v, it should be %v, %v", n, at, fail, want, err)
 			}

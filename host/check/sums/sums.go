@@ -52,25 +52,21 @@ func New(p *posterior.Posterior) (*Network, error) {
 	return n, nil
 }
 
-// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x of a cell): the
-// sum over the cells. Where a part of it is not enough any more, it is all there is to know. The
-// error is ctx's, or says what does not fit.
-func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box, safe *property.Safe, enough func(fail float64) bool) (float64, error) {
+// FailUp is an upper bound, at most 1, of the probability that for some cell a row of its plan is
+// not positive somewhere in it: the sum over the cells. Where a part of it is not enough any more,
+// it is all there is to know. The error is ctx's, or says what does not fit.
+func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box, plans [][]property.Row, enough func(fail float64) bool) (float64, error) {
 	n, err := New(post)
 	if err != nil {
 		return 1, err
 	}
 	total := 0.0
-	least := make([]float64, len(cells)) // that a cell was found to fail with
-	for i := range least {
-		least[i] = 1
-	}
-	// Which alternatives are likely to fail least is told by moments. Where a certificate cannot be
-	// shown by those, its sums are taken more finely, and then all alternatives are tried.
-	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}, {n.fineNotPositiveUp, true}} {
+	least := slices.Repeat([]float64{1}, len(cells)) // that a cell was found to fail with
+	// Where a certificate cannot be shown by plain sums, they are taken more finely.
+	for _, notPositiveUp := range []rowBound{n.notPositiveUp, n.fineNotPositiveUp} {
 		total = 0
 		for i, cell := range cells {
-			least[i] = min(least[i], n.cellFailUp(ctx, cell, safe, w))
+			least[i] = min(least[i], n.cellFailUp(ctx, cell, plans[i], notPositiveUp))
 			total = arith.SumUp(total, least[i])
 			if err := ctx.Err(); err != nil {
 				return 1, err
@@ -86,98 +82,24 @@ func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box
 	return min(1, total), nil
 }
 
-// SafeUp is an upper bound, at most 1, of Prob(f(x) in S) for every single x of the box
-// witness, hence of P_safe if one of them is in T; of no box it is 1. Where it is not enough, sums are taken more
-// finely, and then all rows are tried, as in FailUp.
-func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe, witness property.Box, enough func(safe float64) bool) (float64, error) {
-	n, err := New(post)
-	if err != nil || witness.Lo == nil {
-		return 1, err
+// SafeUp is an upper bound, at most 1, of the probability that one of the rows is not positive at a
+// single x of the box witness, whichever it is; of no box it is 1. With rows of which one is not
+// positive where S holds, P_safe is no greater if such an x is in T. Where it is not enough, sums
+// are taken more finely, as in FailUp.
+func SafeUp(ctx context.Context, post *posterior.Posterior, rows []property.Row, witness property.Box, enough func(safe float64) bool) (float64, error) {
+	if witness.Lo == nil {
+		return 1, ctx.Err()
 	}
-	least := 1.0
-	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}, {n.fineNotPositiveUp, true}} {
-		up, err := n.safeUp(ctx, safe, witness, w)
-		if err != nil {
-			return 1, err
-		}
-		if least = min(least, up); enough(least) {
-			break
-		}
-	}
-	return least, nil
+	return FailUp(ctx, post, []property.Box{witness}, [][]property.Row{rows}, enough)
 }
 
-// safeUp is SafeUp in one way.
-func (n *Network) safeUp(ctx context.Context, safe *property.Safe, witness property.Box, w way) (float64, error) {
-	total, about := 0.0, n.momentsApprox(witness)
-	if len(safe.Gates) > 0 {
-		negated := make([]property.Row, len(safe.Rows))
-		for r := range negated {
-			negated[r] = safe.Rows[r].Negated()
-		}
-		rows, ok := Refuted(safe, about.costs(negated))
-		if !ok {
-			return 1, ctx.Err()
-		}
-		for _, r := range rows {
-			total = arith.SumUp(total, n.leastUp(ctx, witness, [][]property.Row{negated[r : r+1]}, w.notPositiveUp))
-		}
-		return min(1, total), ctx.Err()
-	}
-	for _, all := range safe.Any {
-		// An alternative holds only where each of its rows does, and each sum of them.
-		var rows []property.Row
-		var plans [][]property.Row
-		for _, r := range all {
-			rows = append(rows, safe.Rows[r].Negated())
-		}
-		for k := range rows {
-			plans = append(plans, rows[k:k+1])
-		}
-		likely := about.plans(plans, rows)
-		if w.all {
-			likely = plans
-		}
-		total = arith.SumUp(total, n.leastUp(ctx, witness, likely, w.notPositiveUp))
-	}
-	return min(1, total), ctx.Err()
-}
+// rowBound bounds the probability that a row of stand-ins is not positive.
+type rowBound func(neurons []standIn, row property.Row) float64
 
-// way describes how a bound is looked for: what bounds the probability that a sum is not positive,
-// and whether all plans are tried.
-type way struct {
-	notPositiveUp func(neurons []standIn, row property.Row) float64
-	all           bool
-}
-
-// cellFailUp is an upper bound of Prob(f(x) outside of S for some x of the cell). S fails
-// only where each of its alternatives fails, that is where one of an alternative's rows
-// does; and, if all alternatives are single rows, only where every sum of them is negative.
-// Without all, only what is likely to fail least is tried.
-func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, w way) float64 {
-	plans := n.momentsApprox(cell).Plans(s)
-	var single []property.Row
-	for _, rows := range plans {
-		if len(rows) == 1 {
-			single = append(single, rows[0])
-		}
-	}
-	if len(single) < len(s.Any) {
-		single = nil
-	}
-	if !w.all {
-		plans = n.momentsApprox(cell).plans(plans, single)
-	}
-	return n.leastUp(ctx, cell, plans, w.notPositiveUp)
-}
-
-// leastUp is the least that one of the plans gives, at most 1: an upper bound of the
-// probability that a row of it is not positive somewhere in the cell, the sum over its rows;
-// 1 if ctx ends.
-func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]property.Row,
-	notPositiveUp func(neurons []standIn, row property.Row) float64,
-) float64 {
-	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || len(plans) == 0 {
+// cellFailUp is an upper bound, at most 1, of the probability that one of the rows is not positive
+// somewhere in the cell: the sum over them; 1 of none, and if ctx ends.
+func (n *Network) cellFailUp(ctx context.Context, cell property.Box, rows []property.Row, notPositiveUp rowBound) float64 {
+	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || len(rows) == 0 {
 		return 1
 	}
 	for j, lo := range cell.Lo {
@@ -185,28 +107,19 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 			return 1
 		}
 	}
-	totals := make([]float64, len(plans))
+	total := 0.0
 	f := n.newFace(cell)
 	for _, v := range f.vertices {
 		neurons := make([]standIn, n.hidden.Outputs())
 		for i := range neurons {
 			neurons[i] = n.atVertex(f, v, i)
 		}
-		least := 1.0
-		for p, rows := range plans {
-			for _, row := range rows {
-				if ctx.Err() != nil {
-					return 1
-				}
-				if totals[p] < 1 {
-					totals[p] = arith.SumUp(totals[p], notPositiveUp(neurons, row))
-				}
+		for _, row := range rows {
+			if ctx.Err() != nil || total >= 1 {
+				return 1
 			}
-			least = min(least, totals[p])
-		}
-		if least >= 1 {
-			return 1
+			total = arith.SumUp(total, notPositiveUp(neurons, row))
 		}
 	}
-	return min(1, slices.Min(totals))
+	return min(1, total)
 }

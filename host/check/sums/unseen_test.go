@@ -22,7 +22,7 @@ func TestUnseenNeuron(t *testing.T) {
 			w.Mean[i], w.SdLo[i], w.SdHi[i] = weight, 0, 0
 		}
 		post.Layers[1].Weight = posterior.NewParams(w.Mean, w.SdHi, posterior.ScaleSD)
-		p, err := SafeUp(t.Context(), post, &s, at, anyFail)
+		p, err := safeUp(t, post, &s, at)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,6 +29,9 @@ type Proof struct {
 	// Rows are, beside Grids without Mixtures, the numbers of the rows of S that were proved, ascending;
 	// nil where S has one alternative, which is of rows alone.
 	Rows []int `json:"rows,omitempty"`
+	// Plans are, for sums of neurons on cells, which rows of S were proved of each, in the order of
+	// Cells; nil where S has one alternative, which is of rows alone.
+	Plans []*grid.Plan `json:"plans,omitempty"`
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`
@@ -67,13 +70,15 @@ type NetworkProof struct {
 	Witness *Witness `json:"witness,omitempty"`
 }
 
-// UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, by "chernoff", with
-// that budget, the moments of the negated rows and statements, or by "neuronsum", at Witness.
+// UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, by
+// "chernoff", with that budget, the moments of the negated rows and statements, or by "neuronsum",
+// with a plan for each alternative and one of a set with gates, at Witness.
 type UpperProof struct {
 	Method  string  `json:"method"`
 	Witness Witness `json:"witness"`
 	Tau     float64 `json:"tau,omitempty"`
 	ChernoffProof
+	Plans []*grid.Plan `json:"plans,omitempty"`
 }
 
 // Witness is a point near which the property is shown to fail: box Box of T, and the point

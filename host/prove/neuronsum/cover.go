@@ -3,8 +3,10 @@ package neuronsum
 import (
 	"context"
 	"math"
+	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/prove/neuronsum/grid"
 	"psafe/host/read/property"
 )
 
@@ -22,6 +24,9 @@ type Cover struct {
 	// Tree says how the boxes were cut into them: for each box its tree in preorder, -1 for
 	// a cell, j for a cut in coordinate j at the middle.
 	Tree []int
+	// Plans are those of the cells, in the order of Tree; nil where S has one alternative, which is
+	// of rows alone: then all of them were proved of each.
+	Plans []*grid.Plan
 }
 
 // coverCell is a cell, its bound, whether cutting it has been tried, and its place.
@@ -32,22 +37,30 @@ type coverCell struct {
 	at     *node
 }
 
+// improve takes in a bound of the cell if it is less.
+func (c *coverCell) improve(bound float64, plan *grid.Plan) {
+	if bound < c.bound {
+		c.bound, c.at.plan = bound, plan
+	}
+}
+
 // node is a box of the cover that is a cell, or that was cut, and how many cells there were then.
 type node struct {
 	axis, cells int
 	parts       []*node
+	plan        *grid.Plan // of the least bound while it was a cell
 }
 
-// preorder appends the node's tree as it was when there were so many cells.
-func (n *node) preorder(tree []int, cells int) []int {
-	if n.parts == nil || n.cells > cells {
-		return append(tree, -1)
+// preorder appends the node's tree as it was when there were so many cells, and their plans.
+func (n *node) preorder(c *Cover) {
+	if n.parts == nil || n.cells > c.Cells {
+		c.Tree, c.Plans = append(c.Tree, -1), append(c.Plans, n.plan)
+		return
 	}
-	tree = append(tree, n.axis)
+	c.Tree = append(c.Tree, n.axis)
 	for _, p := range n.parts {
-		tree = p.preorder(tree, cells)
+		p.preorder(c)
 	}
-	return tree
 }
 
 // Cover bounds the failure probability on the union of boxes by the sum over cells,
@@ -69,7 +82,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		if ctx.Err() != nil || len(cells) >= budget {
 			break // rough bounds are for choosing what to cut
 		}
-		cells[i].bound = rough.CellFailUp(cells[i].box, s)
+		cells[i].improve(rough.CellFailUp(cells[i].box, s))
 	}
 	best := coverOf(cells)
 	for len(cells) < budget && ctx.Err() == nil {
@@ -82,8 +95,8 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 			cells[w].frozen = true
 			continue
 		}
-		a.at, b.at = &node{}, &node{}
-		*cells[w].at = node{axis, len(cells) + 1, []*node{a.at, b.at}}
+		at := cells[w].at
+		at.axis, at.cells, at.parts = axis, len(cells)+1, []*node{a.at, b.at}
 		cells[w] = a
 		cells = append(cells, b)
 		best = best.or(coverOf(cells))
@@ -92,7 +105,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 	total := 0.0
 	for i := range cells {
 		if ctx.Err() == nil && total < 1 {
-			cells[i].bound = min(cells[i].bound, n.CellFailUp(cells[i].box, s))
+			cells[i].improve(n.CellFailUp(cells[i].box, s))
 		}
 		total = arith.Up(total + cells[i].bound)
 	}
@@ -101,7 +114,10 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		best = Cover{FailUp: 1, Cells: len(cells)}
 	}
 	for _, r := range roots {
-		best.Tree = r.preorder(best.Tree, best.Cells)
+		r.preorder(&best)
+	}
+	if len(s.Any) == 1 && !slices.ContainsFunc(s.Any[0], func(r int) bool { return r < 0 }) || best.FailUp == 1 {
+		best.Plans = nil
 	}
 	return best, ctx.Err()
 }
@@ -146,7 +162,10 @@ func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int,
 		return axis, a, b, false
 	}
 	a.box, b.box = halves(c.box, axis)
-	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
+	for _, half := range []*coverCell{&a, &b} {
+		half.bound, half.at = 1, &node{}
+		half.improve(n.CellFailUp(half.box, s))
+	}
 	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || arith.Up(a.bound+b.bound) < c.bound)
 }
 
@@ -226,11 +245,11 @@ func (n *Sum) PointApprox(box property.Box, s *property.Safe) []float64 {
 // margins alone: not a bound.
 func (n *Sum) SafeApprox(x []float64, s *property.Safe) float64 {
 	about, sum := n.momentsApprox(x), 0.0
+	negated := negatedRows(s)
 	if len(s.Gates) > 0 {
 		likely := make([]float64, len(s.Rows))
 		for r := range likely {
-			negated := s.Rows[r].Negated()
-			likely[r] = about.failApprox(&negated)
+			likely[r] = about.failApprox(&negated[r])
 		}
 		d := s.Dual()
 		rows, some := d.Implicant(likely)
@@ -243,13 +262,11 @@ func (n *Sum) SafeApprox(x []float64, s *property.Safe) float64 {
 		return sum
 	}
 	for _, all := range s.Any {
-		var rows []property.Row
 		least := 1.0
 		for _, r := range all {
-			rows = append(rows, s.Rows[r].Negated())
-			least = min(least, about.failApprox(&rows[len(rows)-1]))
+			least = min(least, about.failApprox(&negated[r]))
 		}
-		if mix, ok := about.mixed(rows); ok {
+		if mix, mixed := about.mixed(negated, all); mixed != nil {
 			least = min(least, about.failApprox(&mix))
 		}
 		sum += least

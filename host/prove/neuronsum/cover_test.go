@@ -44,7 +44,7 @@ func TestCoverInTime(t *testing.T) {
 		row.DHi = row.D
 		s := property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}
 		rough := n.withQuality(coarse)
-		whole := rough.CellFailUp(box, &s)
+		whole, _ := rough.CellFailUp(box, &s)
 		if _, a, b, ok := rough.cut(t.Context(), coverCell{box: box, bound: whole}, &s); ok && a.bound+b.bound > whole && whole < 1 {
 			larger++
 		}
@@ -83,9 +83,9 @@ func TestSumsLook(t *testing.T) {
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}
 	s := property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}
 	for what, f := range map[string]func(*Sum) float64{
-		"cells": func(n *Sum) float64 { return n.CellFailUp(box, &s) },
+		"cells": func(n *Sum) float64 { return first(n.CellFailUp(box, &s)) },
 		"points": func(n *Sum) float64 {
-			return n.SafeUp(property.Box{Lo: box.Lo, Hi: box.Lo}, &property.Safe{Rows: []property.Row{row.Negated()}, Any: s.Any})
+			return first(n.SafeUp(property.Box{Lo: box.Lo, Hi: box.Lo}, &property.Safe{Rows: []property.Row{row.Negated()}, Any: s.Any}))
 		},
 	} {
 		want := f(n)

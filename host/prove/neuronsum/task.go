@@ -7,17 +7,18 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
+	"psafe/host/prove/neuronsum/grid"
 	"psafe/host/read/property"
 )
 
-// CellFailUp returns an upper bound, at most 1, of Prob( f(x) is outside of S for
-// some x in cell ): the least that one alternative gives, adding over its
-// rows, and, if every alternative is a single row, that of a sum of rows with
-// positive factors: where all of them fail, the sum fails.
-func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) float64 {
+// CellFailUp returns an upper bound, at most 1, of Prob( f(x) is outside of S for some x in cell ):
+// the least that one alternative gives, adding over its rows, and, if every alternative is a single
+// row, that of a sum of rows with positive factors: where all of them fail, the sum fails. Which it
+// was, the plan says; a bound of 1 has none.
+func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) (float64, *grid.Plan) {
 	view := n.view(cell)
 	if view == nil {
-		return 1
+		return 1, nil
 	}
 	about := n.aboutApprox(cell)
 	likely := make([]float64, len(s.Rows))
@@ -33,17 +34,20 @@ func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) float64 {
 		}
 	}
 	mix, mixed := about.disjunction(s)
-	if mixed {
+	if mixed != nil {
 		best = min(best, about.failApprox(&mix))
 	}
 	if !some || best > lostApprox {
-		return 1
+		return 1, nil
 	}
+	plan := &grid.Plan{Rows: slices.Sorted(slices.Values(rows))}
 	bound := n.rowsFailUp(view, s, rows, about)
-	if mixed && bound > 0 {
-		bound = min(bound, n.failUp(view, mix))
+	if mixed != nil && bound > 0 {
+		if up := n.failUp(view, mix); up < bound {
+			bound, plan = up, mixed
+		}
 	}
-	return min(bound, 1)
+	return min(bound, 1), plan
 }
 
 // lostApprox is how probable failure has to be at the middle of a cell, by the moments
@@ -68,85 +72,97 @@ func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *mom
 
 // disjunction is a sum of rows of S that fails where S does, if there is one of
 // several rows.
-func (m *moments) disjunction(s *property.Safe) (property.Row, bool) {
-	var rows []property.Row
+func (m *moments) disjunction(s *property.Safe) (property.Row, *grid.Plan) {
+	var numbers []int
 	for _, all := range s.Any {
 		if len(all) != 1 || all[0] < 0 {
-			return property.Row{}, false
+			return property.Row{}, nil
 		}
-		rows = append(rows, s.Rows[all[0]])
+		numbers = append(numbers, all[0])
 	}
-	return m.mixed(rows)
+	return m.mixed(s.Rows, numbers)
 }
 
-// SafeUp returns an upper bound, at most 1, of Prob( f(x) is in S ) for any
-// single point x of the box point, hence of P_safe(T, S) if that x lies in
-// T. Over the alternatives it adds the least that a row of it, or a sum of its
-// rows with positive factors, gives: where all of them hold, the sum holds. Of a set with gates it
-// adds what rows give that all fail where S does, and of those only where it does.
-func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
+// SafeUp returns an upper bound, at most 1, of Prob( f(x) is in S ) for any single point x of the
+// box point, hence of P_safe(T, S) if that x lies in T. Over the alternatives it adds the least
+// that a row of it, or a sum of its rows with positive factors, gives: where all of them hold, the
+// sum holds. Of a set with gates it adds what rows give that all fail where S does, and of those
+// only where it does. There is a plan of negated rows for each alternative, and one alone of a set
+// with gates; none with a bound of 1.
+func (n *Sum) SafeUp(point property.Box, s *property.Safe) (float64, []*grid.Plan) {
 	view := n.view(point)
 	if view == nil {
-		return 1
+		return 1, nil
 	}
 	about, bound := n.aboutApprox(point), 0.0
 	if len(s.Gates) > 0 {
 		return n.gatesSafeUp(view, s, about)
 	}
+	negated := negatedRows(s)
+	var plans []*grid.Plan
 	for _, all := range s.Any {
-		var rows []property.Row
-		best, least := property.Row{}, math.Inf(1)
+		best, least := -1, math.Inf(1)
 		for _, r := range all {
-			negated := s.Rows[r].Negated()
-			rows = append(rows, negated)
-			if p := about.failApprox(&negated); p < least {
-				best, least = negated, p
+			if p := about.failApprox(&negated[r]); p < least {
+				best, least = r, p
 			}
 		}
-		if len(rows) == 0 {
-			return 1
+		if best < 0 {
+			return 1, nil
 		}
-		up := n.failUp(view, best)
-		if mix, ok := about.mixed(rows); ok {
-			up = min(up, n.failUp(view, mix))
+		up, plan := n.failUp(view, negated[best]), &grid.Plan{Rows: []int{best}}
+		if mix, mixed := about.mixed(negated, all); mixed != nil {
+			if p := n.failUp(view, mix); p < up {
+				up, plan = p, mixed
+			}
 		}
+		plans = append(plans, plan)
 		if bound = arith.Up(bound + up); !(bound < 1) {
-			return 1
+			return 1, nil
 		}
 	}
-	return bound
+	return bound, plans
+}
+
+// negatedRows are the rows of S, each negated.
+func negatedRows(s *property.Safe) []property.Row {
+	rows := make([]property.Row, len(s.Rows))
+	for r := range rows {
+		rows[r] = s.Rows[r].Negated()
+	}
+	return rows
 }
 
 // gatesSafeUp is SafeUp of a set with gates: S fails where certain rows do, an implicant of its dual.
-func (n *Sum) gatesSafeUp(view []vertex, s *property.Safe, about *moments) float64 {
+func (n *Sum) gatesSafeUp(view []vertex, s *property.Safe, about *moments) (float64, []*grid.Plan) {
 	d, likely := s.Dual(), make([]float64, len(s.Rows))
+	d.Rows = negatedRows(s)
 	for r := range likely {
-		negated := s.Rows[r].Negated()
-		likely[r] = about.failApprox(&negated)
+		likely[r] = about.failApprox(&d.Rows[r])
 	}
 	rows, some := d.Implicant(likely)
 	if !some {
-		return 1
+		return 1, nil
 	}
-	d.Rows = nil
-	for r := range s.Rows {
-		d.Rows = append(d.Rows, s.Rows[r].Negated())
-	}
-	return min(1, n.rowsFailUp(view, &d, rows, about))
+	return min(1, n.rowsFailUp(view, &d, rows, about)), []*grid.Plan{{Rows: slices.Sorted(slices.Values(rows))}}
 }
 
-// mixed is sum_j f_j rows[j] with factors f_j >= 0, chosen to make its mean in
-// standard deviations large; false for fewer than two positive factors.
-func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
+// mixed is sum_j f_j of[numbers[j]] with factors f_j >= 0, chosen to make its mean in
+// standard deviations large; no plan for fewer than two positive factors.
+func (m *moments) mixed(of []property.Row, numbers []int) (property.Row, *grid.Plan) {
+	rows := make([]property.Row, len(numbers))
+	for j, r := range numbers {
+		rows[j] = of[r]
+	}
 	f := m.factorsApprox(rows)
-	used := 0
+	plan := &grid.Plan{}
 	var d arith.Interval
 	c := make([]arith.Interval, len(m.mean))
 	for j, row := range rows {
 		if !(f[j] > 0) {
 			continue
 		}
-		used++
+		plan.Rows, plan.Factors = append(plan.Rows, numbers[j]), append(plan.Factors, f[j])
 		d = d.Plus(arith.Exactly(f[j]).Times(arith.Exactly(row.D)))
 		for k := range c {
 			c[k] = c[k].Plus(arith.Exactly(f[j]).Times(arith.Of(row.CLo[k], row.CHi[k])))
@@ -156,7 +172,10 @@ func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
 	for _, v := range c {
 		out.CLo, out.CHi = append(out.CLo, v.Lo), append(out.CHi, v.Hi)
 	}
-	return out, used > 1
+	if len(plan.Rows) < 2 {
+		return out, nil
+	}
+	return out, plan
 }
 
 // moments are the mean and the covariance of the outputs at one point, nearly:

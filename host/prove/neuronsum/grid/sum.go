@@ -79,6 +79,13 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 	return max(min(1, arith.AddUp(best, lost)), float64(len(terms))*slack.LeastLost)
 }
 
+// Plan says which rows of S sums of neurons proved on a cell or at a witness, by their numbers: all
+// of them, which ascend, or the sum with Factors >= 0, one for each.
+type Plan struct {
+	Rows    []int     `json:"rows"`
+	Factors []float64 `json:"factors,omitempty"`
+}
+
 // Cover is a bound that has one event for each point of a grid.
 type Cover struct {
 	// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T).

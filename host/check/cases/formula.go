@@ -1,4 +1,4 @@
-package sums
+package cases
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ func Refuted(s *property.Safe, cost []float64) (rows []int, ok bool) {
 	return rows, ok && !follows(s, rows, false)
 }
 
-// Chosen are the rows of these numbers, of which all are to hold, in the place of S: those that a proof
-// names or, where it names none (nil), those of the only alternative. An error where S does not follow
-// from them.
+// Chosen are the rows of these numbers, of which all are to hold, in the place of S: those that a
+// proof names or, where it names none (nil), those of the only alternative. An error where S does
+// not follow from them.
 func Chosen(s *property.Safe, numbers []int) ([]property.Row, error) {
 	if numbers == nil {
 		if len(s.Any) != 1 || slices.ContainsFunc(s.Any[0], func(r int) bool { return r < 0 }) {

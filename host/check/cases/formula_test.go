@@ -1,4 +1,4 @@
-package sums
+package cases
 
 import (
 	"math/rand/v2"
@@ -34,8 +34,8 @@ func randomSafe(r *rand.Rand) *property.Safe {
 	return s
 }
 
-// TestImplied: S follows from the rows of Implied and fails without those of Refuted, which is looked at
-// with another evaluation, and rows that say nothing of the kind are found out.
+// TestImplied: S follows from the rows of Implied and fails without those of Refuted, which is
+// looked at with another evaluation, and rows that say nothing of the kind are found out.
 func TestImplied(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
 	implied, refuted, follow := 0, 0, 0
