@@ -370,7 +370,7 @@ func (f *chanceForm) above(c *chance, u float64) float64 {
 		}
 		return law.BelowUp(-u)
 	}
-	w := walk{c: c, f: f}
+	w := walk{c: c, f: f, slope: slopes()}
 	for j := range c.axes {
 		w.z[0][j] = c.axes[j].mean + c.axes[j].slope*u
 	}

@@ -25,9 +25,10 @@ const maxAxes = 8
 //
 // as E X <= x. Phi(x + R) will do as well.
 type walk struct {
-	c   *chance
-	f   *chanceForm
-	sum float64
+	c     *chance
+	f     *chanceForm
+	slope *phiSlopes
+	sum   float64
 	// At each level, for the axes to come: z with the e so far, how far it may be from it
 	// and its variance.
 	z, far, variance [maxAxes + 1][maxAxes]float64
@@ -50,7 +51,7 @@ func (w *walk) axis(j int, mass, number, variance, far, kink float64) {
 		}
 		v, r := variance+steepSquared*b.variance[q], far+steep*b.far[q]
 		if last {
-			w.sum += mass * b.mass[q] * phiUp((n+d)*f.perSd+f.slack, v, r, d*f.perSd+2*f.slack)
+			w.sum += mass * b.mass[q] * w.slope.phiUp((n+d)*f.perSd+f.slack, v, r, d*f.perSd+2*f.slack)
 			continue
 		}
 		for i := j + 1; i < len(w.c.axes); i++ {
@@ -64,7 +65,7 @@ func (w *walk) axis(j int, mass, number, variance, far, kink float64) {
 }
 
 // phiUp bounds E Phi(X) for E X <= x, Var X <= v, E X >= x - d and |X - x| <= r + d.
-func phiUp(x, v, r, d float64) float64 {
+func (s *phiSlopes) phiUp(x, v, r, d float64) float64 {
 	if x >= phiEnd {
 		return 1
 	}
@@ -72,8 +73,8 @@ func phiUp(x, v, r, d float64) float64 {
 	p := gauss.PhiUp(x)
 	most := min(max(-1, x-r), x+r)
 	if most < 0 {
-		if more := curveTable[phiAt(most)] * (v + d*d); more > 0.05*p {
-			p = min(p+more, gauss.PhiUp(x+r), p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
+		if more := s.curve[phiAt(most)] * (v + d*d); more > 0.05*p {
+			p = min(p+more, gauss.PhiUp(x+r), p*tiltUp(s.hazard[phiAt(x)], v+d*d, r))
 		} else {
 			p += more
 		}
@@ -98,15 +99,20 @@ func tiltUp(hazard, v, r float64) float64 {
 	return (1 + hazard*hazard*v*f*(1+0x1p-45)) * (1 + 0x1p-45)
 }
 
-// curveTable[k] bounds half of the greatest second derivative of Phi, at least 0, on [-phiEnd +
-// k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all below, hazardTable the slope of log
-// Phi, which falls.
+// phiSlopes are bounds by cells of x: curve[k] of half of the greatest second derivative of Phi, at
+// least 0, on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all below, hazard of
+// the slope of log Phi, which falls.
+type phiSlopes struct {
+	curve, hazard [2*phiEnd*phiParts + 1]float64
+}
+
 const (
 	phiEnd   = 9
 	phiParts = 512
 )
 
-var curveTable, hazardTable = phiTables()
+// slopes are made when first asked for: that takes longer than all else that a program starts with.
+var slopes = sync.OnceValue(phiTables)
 
 func phiAt(x float64) int {
 	if !(x > -phiEnd) {
@@ -115,7 +121,9 @@ func phiAt(x float64) int {
 	return min(int((x+phiEnd)*phiParts), 2*phiEnd*phiParts)
 }
 
-func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
+func phiTables() *phiSlopes {
+	s := new(phiSlopes)
+	curve, hazard := &s.curve, &s.hazard
 	for k := range curve {
 		// A little wider than the cell, for the rounding of phiAt.
 		lo, hi := float64(k)/phiParts-phiEnd-0x1p-40, float64(k+1)/phiParts-phiEnd+0x1p-40
@@ -132,7 +140,7 @@ func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
 			curve[k] = arith.Up(arith.Up(0.5*-at) * densityAt(at).Hi)
 		}
 	}
-	return curve, hazard
+	return s
 }
 
 // densityAt encloses the standard normal density.

@@ -63,7 +63,7 @@ func TestWalk(t *testing.T) {
 			for j := range f.bins {
 				f.bins[j] = bins
 			}
-			w := walk{c: c, f: f}
+			w := walk{c: c, f: f, slope: slopes()}
 			for j := range c.axes {
 				w.z[0][j] = c.axes[j].mean
 			}
@@ -79,7 +79,7 @@ func TestWalk(t *testing.T) {
 func TestPhiTables(t *testing.T) {
 	curve := func(x float64) float64 { return max(0, -x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)/2) }
 	for x := -10.0; x < 9; x += 0.0011 {
-		p, q := gauss.PhiUp(x), curveTable[phiAt(x)]
+		p, q := gauss.PhiUp(x), slopes().curve[phiAt(x)]
 		if want := math.Erfc(-x/math.Sqrt2) / 2; p < want || p > want+0.004 {
 			t.Fatalf("Phi(%v) is %v, the table has %v", x, want, p)
 		}
@@ -131,11 +131,11 @@ func TestTilt(t *testing.T) {
 	}
 	for x := -8.9; x < 8; x += 0.0013 {
 		want := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) / (math.Erfc(-x/math.Sqrt2) / 2)
-		if got := hazardTable[phiAt(x)]; got < want*(1-1e-12) || got > want+0.04*(1+want) {
+		if got := slopes().hazard[phiAt(x)]; got < want*(1-1e-12) || got > want+0.04*(1+want) {
 			t.Fatalf("the slope of log Phi at %v is %v, the table has %v", x, want, got)
 		}
 	}
-	if !math.IsInf(hazardTable[phiAt(-20)], 1) {
+	if !math.IsInf(slopes().hazard[phiAt(-20)], 1) {
 		t.Error("a slope is said below all")
 	}
 }
