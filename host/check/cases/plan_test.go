@@ -148,6 +148,9 @@ func TestPlansRefused(t *testing.T) {
 	if rows, err := PlansOf(all, nil, 2); err != nil || len(rows) != 2 || len(rows[1]) != 3 {
 		t.Errorf("of the only alternative: %+v, %v", rows, err)
 	}
+	if rows, err := PlansOf(all, []*Plan{{}}, 1); err == nil {
+		t.Errorf("a plan of no rows: %+v", rows)
+	}
 	two := &property.Safe{Rows: s.Rows, Any: [][]int{{0, 1}, {2}}}
 	if rows, err := RefutingOf(two, []*Plan{{Rows: []int{0, 1}, Factors: []float64{1, 1}}, {Rows: []int{2}}}); err != nil || len(rows) != 2 || rows[0].CLo[0] != -3 || rows[1].CLo[0] != -3 || rows[0].D != -2 {
 		t.Errorf("refuting: %+v, %v", rows, err)
