@@ -99,21 +99,19 @@ func (p *Piece) momentUp(x0, mean, v float64) (factor, power float64) {
 	case math.IsNaN(y0) || math.IsNaN(y1):
 		return 1, math.Inf(1)
 	case y0 >= seriesEnd:
-		return p.beyond(x0, y0, up(p.To-x0), mean, v, sLo, rLo, rHi)
+		return p.beyond(x0, y0, up(p.To-x0), mean, v, sLo, rLo)
 	case y1 <= -seriesEnd:
-		return p.beyond(p.To, -y1, up(p.To-x0), mean, v, sLo, rLo, rHi)
+		return p.beyond(p.To, -y1, up(p.To-x0), mean, v, sLo, rLo)
 	}
 	e := exponentUp(-p.Slope, p.Bend, mean, v, max(0, down(mean*mean)), up(mean*mean), dLo, dHi)
 	return up(betweenTailsUp(y0, y1) / rLo), up(p.Power + e)
 }
 
-// beyond bounds where the density of the moment falls from the piece's end x on, as far as width: it is the density
-// there times the integral of e^(-y u - u^2/2) over 0 <= u <= width sqrt(D)/s, at most Mills' ratio at y,
-// (1 - e^(-y u))/y at the largest u, and that u.
-func (p *Piece) beyond(x, y, width, mean, v, sLo, rLo, rHi float64) (factor, power float64) {
-	falls := up(up(1-arith.ExpDown(-up(y*up(up(width*rHi)/sLo)))) / y)
+// beyond bounds where the density of the moment falls from the piece's end x on, as far as width: it has Mills'
+// ratio at y times the density there, and at most that density times the width.
+func (p *Piece) beyond(x, y, width, mean, v, sLo, rLo float64) (factor, power float64) {
 	off := max(0, down(math.Abs(x-mean)))
-	factor = min(up(min(millsUp(y), falls)/rLo), up(width/sLo))
+	factor = min(up(millsUp(y)/rLo), up(width/sLo))
 	return up(factor * (invSqrt2Pi * (1 + 4*unit))), up(p.at(x) - max(0, down(max(0, down(off*off))/v))/2)
 }
 

@@ -146,5 +146,5 @@ func MasksUp(failUp float64) float64 {
 // ChernoffUp is the probability of failure to claim, rounded up, where exact moments show failUp: check has
 // planes proved on cells of its own, and pieces of its own of what is not ReLU.
 func ChernoffUp(failUp float64) float64 {
-	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
+	return min(1, math.Nextafter(failUp*(1+0x1p-6), math.Inf(1)))
 }
