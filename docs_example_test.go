@@ -2,23 +2,28 @@ package psafe_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/read/format"
 	"psafe/host/read/npy"
+	"psafe/host/read/property"
 )
 
 // TestWorkedExample holds the numbers of the network that docs/theory.md works by
-// hand to what psafe certify gives for it.
+// hand to what psafe proves of it.
 func TestWorkedExample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program: not with -short")
-	}
 	page, err := os.ReadFile(filepath.Join("docs", "theory.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -27,38 +32,15 @@ func TestWorkedExample(t *testing.T) {
 	text, _, _ = strings.Cut(text, "\n## ")
 	text = strings.Join(strings.Fields(text), " ")
 
-	dir := t.TempDir()
-	program := filepath.Join(dir, "psafe.exe")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./cmd/psafe").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	net, properties := filepath.Join(dir, "net.npz"), filepath.Join(dir, "properties.json")
+	net, properties := filepath.Join(t.TempDir(), "net.npz"), filepath.Join(t.TempDir(), "properties.json")
 	writeExample(t, net, properties)
-	type result struct {
-		PLower float64 `json:"p_lower"`
-		Margin *float64
+	post, err := format.Read(net, format.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	certify := func(flags ...string) map[string]result {
-		t.Helper()
-		command := exec.Command(program, append([]string{"certify", "--posterior", net, "--property", properties,
-			"--device", "cpu", "--options", "no-upper", "--quiet"}, flags...)...)
-		command.Stderr = os.Stderr
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", command, err)
-		}
-		list := map[string]result{}
-		for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-			var r struct {
-				Name string
-				result
-			}
-			if err := dec.Decode(&r); err != nil {
-				t.Fatal(err)
-			}
-			list[r.Name] = r.result
-		}
-		return list
+	tasks, err := property.ReadFile(properties, 1)
+	if err != nil {
+		t.Fatal(err)
 	}
 	says := func(format string, values ...any) {
 		t.Helper()
@@ -66,26 +48,61 @@ func TestWorkedExample(t *testing.T) {
 			t.Errorf("docs/theory.md does not say %q", want)
 		}
 	}
+	// margins are those of the box of two standard deviations around the mean: of "safe", and the bounds
+	// of y from below, and of -y.
+	margins := func(by bound.Propagation, p bound.Precision) (list []float64, box bound.Explicit) {
+		t.Helper()
+		e, err := engine.New(fallback.New(p), nil, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if box, err = bound.HostBox(e.Normal, p, bound.BoxSpec{Gamma: [][]float64{{2}, {2}}}, 0); err != nil {
+			t.Fatal(err)
+		}
+		for i := range tasks {
+			margin, err := e.Verify(t.Context(), by, &tasks[i], []bound.Explicit{box})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, margin...)
+		}
+		return list, box
+	}
 
 	// The margins of y >= 0 and -y >= 0 are the bounds of y.
-	ibp := certify("--method", "ibp", "--gamma", "2", "--precision", "float64")
-	says("= [%.2f, %.2f]", *ibp["y"].Margin, -*ibp["minus y"].Margin)
-	if ibp["safe"].PLower != 0 {
-		t.Errorf("IBP proves the box safe: %+v", ibp["safe"])
+	ibp, _ := margins(bound.IBP, bound.Float64)
+	says("= [%.2f, %.2f]", ibp[1], -ibp[2])
+	if ibp[0] >= 0 {
+		t.Errorf("IBP proves the box safe: %v", ibp[0])
 	}
-	lbp := certify("--method", "lbp", "--gamma", "2", "--precision", "float64")
-	says(">= %.2f at x = 0", *lbp["y"].Margin)
-	says("<= %.2f at x = 2", -*lbp["minus y"].Margin)
-	says("0.9545^7 = %.4f of the posterior, and P_safe >= %.4f", lbp["safe"].PLower, lbp["safe"].PLower)
-	single := certify("--method", "lbp", "--gamma", "2", "--precision", "float32")
-	says("gives -1.24, psafe gives %v in float64 and %v in float32", *lbp["y"].Margin, *single["y"].Margin)
-	if *lbp["y"].Margin > -1.24 || *single["y"].Margin > -1.24 {
-		t.Errorf("bounds of y above -1.24: %v and %v", *lbp["y"].Margin, *single["y"].Margin)
+	lbp, box := margins(bound.LBP, bound.Float64)
+	if !(lbp[0] >= 0) {
+		t.Errorf("LBP does not prove the box safe: %v", lbp[0])
+	}
+	says(">= %.2f at x = 0", lbp[1])
+	says("<= %.2f at x = 2", -lbp[2])
+	flat := post.Flat()
+	logP, _ := measure.UnionLogDown([][]float64{slices.Concat(box.Lo...)}, [][]float64{slices.Concat(box.Hi...)}, flat.Mean, flat.SdLo, flat.SdHi)
+	says("0.9545^7 = %.4f of the posterior, and P_safe >= %.4f", math.Exp(logP), math.Exp(logP))
+	single, _ := margins(bound.LBP, bound.Float32)
+	says("gives -1.24, psafe gives %v in float64 and %v in float32", lbp[1], single[1])
+	if lbp[1] > -1.24 || single[1] > -1.24 {
+		t.Errorf("bounds of y above -1.24: %v and %v", lbp[1], single[1])
 	}
 
-	widest := certify("--method", "lbp", "--precision", "float64")["safe"].PLower
-	clbp := certify("--method", "clbp", "--precision", "float64")["safe"].PLower
-	says("This box proves %.6s here. The method clbp needs no box, and proves %.6s here.", fmt.Sprint(widest), fmt.Sprint(clbp))
+	e, err := engine.New(fallback.New(bound.Float64), nil, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	err = prove.Run(t.Context(), []*engine.Engine{e}, prove.Config{Method: prove.CLBP, NoUpper: true}, tasks[:1], nil, func(r *claim.Result) error {
+		says("The method clbp needs no box, and proves %.6s here.", fmt.Sprint(r.Lower()))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // writeExample writes the posterior, and properties of it on T = [0, 2].

@@ -176,7 +176,7 @@ func TestAddedActivation(t *testing.T) {
 	if err := os.WriteFile(points, []byte("0.5,-0.25\n1,1\n-0.75,0.5\n0.25,0.125\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []string{"auto", "clbp", "ibp", "lbp", "neuronsum"} {
+	for _, method := range []string{"auto", "clbp", "ibp --draws 20 --gamma 1", "lbp --draws 20 --gamma 1", "neuronsum"} {
 		a, b := certified(t, program, twice, points, method), certified(t, program, single, points, method)
 		for i := range a {
 			if a[i].PLower > b[i].PUpper || b[i].PLower > a[i].PUpper {
@@ -236,8 +236,8 @@ type boundsRecord struct {
 // certified runs psafe certify and reads the bounds.
 func certified(t *testing.T, program, post, points, method string) []boundsRecord {
 	t.Helper()
-	out, err := exec.Command(program, "certify", "--posterior", post, "--inputs", points, "--label", "0", "--eps", "0.01", "--method", method,
-		"--precision", "float64", "--device", "cpu", "--quiet").Output()
+	args := []string{"certify", "--posterior", post, "--inputs", points, "--label", "0", "--eps", "0.01", "--precision", "float64", "--device", "cpu", "--quiet", "--method"}
+	out, err := exec.Command(program, append(args, strings.Fields(method)...)...).Output()
 	if err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}

@@ -30,7 +30,7 @@ func TestCodesAreDevices(t *testing.T) {
 	codes = append(codes, -1000, -1001, -1057, -9999, -4711)
 	points := filepath.Join(t.TempDir(), "x.csv")
 	writeTest(t, points, "0.5,0.1\n")
-	args := []string{"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.01", "--method", "lbp", "--gamma", "1"}
+	args := []string{"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.01", "--method", "lbp", "--gamma", "1", "--draws", "5"}
 	for _, code := range codes {
 		for i, call := range []string{"clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clFinish", "clEnqueueNDRangeKernel"} {
 			broken := &gpu.Error{Op: "Write", Err: &cl.Error{Call: call, Code: code, Device: "X"}}

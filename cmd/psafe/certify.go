@@ -44,15 +44,14 @@ type certifyFlags struct {
 	post      posteriorFlags
 	tasks     taskFlags
 
-	method, boxes string
-	draws, cells  int
-	depth         int
-	gamma         float64
-	uniform       bool
-	seed          uint64
-	confidence    float64
-	noUpper       bool
-	derived       bool
+	method       string
+	draws, cells int
+	depth        int
+	gamma        float64
+	seed         uint64
+	confidence   float64
+	noUpper      bool
+	derived      bool
 
 	device   deviceFlags
 	out      outFlags
@@ -84,11 +83,9 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.addFactor(f)
 	c.post.addPredictive(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases, neuronsum and lbp); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
-	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
-	f.IntVar(&c.draws, "draws", 0, "how many weight boxes are drawn; for other methods, how many networks, for the statistical interval (default none; 1000 for drawn boxes and --method statistical)")
-	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
-	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
+	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases and neuronsum); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes around samples: Algorithm 1); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
+	f.IntVar(&c.draws, "draws", 0, "how many weight boxes ibp and lbp draw; for other methods, how many networks, for the statistical interval (default none; 1000 for --method statistical)")
+	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations; ibp and lbp need it, and --draws, unless the property file has them")
 	addOptions(f, c.options)
 	c.device.add(f, c.options)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
@@ -112,7 +109,7 @@ func (c *certifyFlags) addOptions() {
 	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/recipes.md)")
 	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
-	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and networks")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of what is drawn")
 	f.StringVar(&c.noise, "noise", "", "with --target mean: standard deviation of the noise of the data, for the deviation of the predictive")
 	f.StringVar(&c.rule.link, "link", certify.LinkAverage, "with --target decision: what is deployed, average (of the networks' softmax) or probit (last-layer Laplace by laplace-torch's link_approx=\"probit\")")
 	f.StringVar(&c.rule.costs, "costs", "", "with --target decision: the action of least expected cost is taken; costs of each action for each class, such as \"costs=0,1;10,0\"")
@@ -146,10 +143,6 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--method %w", didYouMean(err, c.method, prove.MethodWords()))
 	}
-	boxes, err := prove.ParseBoxes(c.boxes)
-	if err != nil {
-		return nil, fmt.Errorf("--boxes %w", didYouMean(err, c.boxes, prove.BoxesWords()))
-	}
 	if !slices.Contains(certify.TargetWords(), c.target) {
 		return nil, fmt.Errorf("--target %w", didYouMean(fmt.Errorf("%.40q is none of %s", c.target, strings.Join(certify.TargetWords(), ", ")), c.target, certify.TargetWords()))
 	}
@@ -162,8 +155,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Posterior: post,
 		Tasks:     tasks,
 		Method: certify.Method{
-			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
-			Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
+			By: given(f, "method", method), Gamma: given(f, "gamma", c.gamma), Draws: given(f, "draws", c.draws),
 			Confidence: given(o, "confidence", c.confidence), Seed: given(o, "seed", c.seed), Cells: given(o, "cells", c.cells), Depth: given(o, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,

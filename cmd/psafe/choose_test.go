@@ -66,7 +66,7 @@ func TestNotesOfDevices(t *testing.T) {
 	needOpenCL(t)
 	t.Setenv("PSAFE_DEVICE", "")
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	args := []string{"certify", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--out", out}
+	args := []string{"certify", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "clbp", "--out", out}
 	const chosen = "psafe: note: computing on the CPU by loops"
 	if status, _, errs := endOf(args...); status != exitDone || !strings.HasPrefix(errs, chosen) {
 		t.Errorf("status %d, %q", status, errs)
@@ -102,8 +102,8 @@ func TestWorkOfJobs(t *testing.T) {
 		args        []string
 		least, most float64
 	}{
-		{[]string{"--index", "0:50"}, 50, 50}, {[]string{"--index", "0", "--method", "ibp"}, 0.01, 0.9}, {[]string{"--index", "0", "--draws", "100000"}, 100, 1e6},
-		{[]string{"--index", "0", "--method", "lbp", "--boxes", "drawn", "--draws", "2000", "--gamma", "1"}, 99, 101}, {[]string{"--index", "0:1000"}, 0, 0},
+		{[]string{"--index", "0:50"}, 50, 50}, {[]string{"--index", "0", "--method", "clbp"}, 0.01, 0.9}, {[]string{"--index", "0", "--draws", "100000"}, 100, 1e6},
+		{[]string{"--index", "0", "--method", "lbp", "--draws", "2000", "--gamma", "1"}, 99, 101}, {[]string{"--index", "0:1000"}, 0, 0},
 	} {
 		if got := work(c.args...) / one; got < c.least || got > c.most {
 			t.Errorf("%v: %v times the work of one input, want %v to %v", c.args, got, c.least, c.most)

@@ -113,8 +113,6 @@ func flagWords(cmd *cobra.Command, flag string) []string {
 			return crosscheckMethods
 		}
 		return prove.MethodWords()
-	case "boxes":
-		return prove.BoxesWords()
 	case "precision":
 		return precisionWords
 	case "scale":

@@ -155,7 +155,7 @@ func hostileRuns(t *testing.T, word string, slow bool) [][]string {
 	at := func(name string) string {
 		return filepath.Join(dir, strings.NewReplacer("/", "", "\x00", "").Replace(name))
 	}
-	certify := []string{"certify", "--posterior", net, "--inputs", points, "--eps", "0.05", "--method", "ibp"}
+	certify := []string{"certify", "--posterior", net, "--inputs", points, "--eps", "0.05", "--method", "clbp"}
 	with := func(more ...string) []string { return append(certify[:len(certify):len(certify)], more...) }
 	runs := [][]string{
 		{word}, {"help", word}, {"inspect", net}, {"inspect", noted}, {"inspect", garbage}, {"inspect", at(word + "absent")}, {"inspect", word, word},
@@ -163,11 +163,11 @@ func hostileRuns(t *testing.T, word string, slow bool) [][]string {
 		{"convert", net, "--note", word, "--out", at(word + "out.npz")}, {"convert", net, "--out", at("absent/" + word)}, {"convert", net, "--out", net},
 		{"convert", net, "--format", word, "--out", at("x")},
 		with(), with("--out", at(word+"out.jsonl")), with("--out", at(word+"out.jsonl")), with("--out", at(word+"out.jsonl"), "--resume"), with("--out", net),
-		with("--eps", word), with("--clip", word), with("--index", word), with("--method", word), with("--boxes", word), with("--property", word), with("--property", "output_box:"+word),
+		with("--eps", word), with("--clip", word), with("--index", word), with("--method", word), with("--property", word), with("--property", "output_box:"+word),
 		with("--label", word), with("--label-column", word), with("--input-scale", word), with("--device", word), with("--options", "memory="+word), with("--options", word), with("--precision", word),
 		with("--fail-unless", word), with("--fail-unless", "p_lower>="+word), with("--require", word), with("--scale-factor", word), with("--inputs", badPoints), with("--inputs", points+":"+word),
 		with("--posterior", garbage), with("--inputs", garbage), with("--label", garbage), with("--property", garbage),
-		{"certify", "--posterior", testFile("cubic-128.npz"), "--property", property, "--method", "ibp"},
+		{"certify", "--posterior", testFile("cubic-128.npz"), "--property", property, "--method", "clbp"},
 		{"certify", "--posterior", net, "--property", property}, {"certify", "--posterior", net, "--property", property, "--eps", word},
 		{"plot", "eps", records, "--out", at(word + ".svg")}, {"plot", "bars", records, garbage, "--out", at("f.png")}, {"plot", word, records, "--out", at("f.svg")},
 		{"plot", "eps", records, "--by", word, "--out", at("f.svg")}, {"plot", "heatmap", records, "--points", points, "--out", at(word + ".png")},
@@ -190,7 +190,7 @@ func hostileRuns(t *testing.T, word string, slow bool) [][]string {
 func recordsOf(t *testing.T, net, points, word string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	certifyTo(t, out, "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.05", "--method", "ibp", "--quiet")
+	certifyTo(t, out, "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.05", "--method", "clbp", "--quiet")
 	var b bytes.Buffer
 	for line := range strings.Lines(readTest(t, out)) {
 		rec, err := record.ParseRecord([]byte(line))
@@ -230,7 +230,7 @@ func TestTerminal(t *testing.T) {
 		if c.out {
 			more = fmt.Sprintf("--out r%d.jsonl", i)
 		}
-		cmd := exec.Command(script, "-qec", "stty "+c.size+`; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method ibp "+more, os.DevNull)
+		cmd := exec.Command(script, "-qec", "stty "+c.size+`; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method clbp "+more, os.DevNull)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "NET="+net, "NO_COLOR=", "TERM=xterm", c.env)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -276,8 +276,8 @@ func TestFullOutput(t *testing.T) {
 		{"help"}, {"--help"}, {"-h"}, {"version"}, {"--version"}, {"help", "help"},
 		{"predict", "--posterior", tiny, "--inputs", points}, {"predict", "--posterior", tiny, "--inputs", points, "--json"},
 		{"inspect", tiny}, {"inspect", testFile("samples-2-8-3.npz")},
-		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "ibp"},
-		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "ibp", "--fail-unless", "p_lower>=1", "--quiet"},
+		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "clbp"},
+		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "clbp", "--fail-unless", "p_lower>=1", "--quiet"},
 		{"crosscheck", "--posterior", tiny, "--against", "cpu", "--precision", "float32"},
 		{"bench", "--device", "cpu", "--small", "--seconds", "0.0001"},
 		{"train", "--data", "cubic", "--samples", "20", "--epochs", "1", "--hidden", "2", "--out", filepath.Join(t.TempDir(), "t.npz")},

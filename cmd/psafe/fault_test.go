@@ -270,7 +270,7 @@ func TestFewDescriptors(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		return cmd.ProcessState.ExitCode(), string(out)
 	}
-	certify := []string{"certify", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "ibp", "--quiet", "--out"}
+	certify := []string{"certify", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp", "--quiet", "--out"}
 	if code, said := limited(append(certify, filepath.Join(dir, "r.jsonl"), "--device", "cpu")...); code != exitDone || said != "" {
 		t.Errorf("on the CPU: status %d, %s", code, said)
 	}
@@ -287,7 +287,7 @@ func TestClosedStreams(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	args := []string{"certify", "--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "ibp", "--progress", "json", "--out"}
+	args := []string{"certify", "--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp", "--progress", "json", "--out"}
 	for _, closed := range []string{"", "<&- >&- 2>&-"} {
 		out := filepath.Join(dir, fmt.Sprintf("r%d.jsonl", len(closed)))
 		cmd := exec.Command(sh, append([]string{"-c", `exec "$0" "$@" ` + closed, "psafe"}, append(args, out)...)...)

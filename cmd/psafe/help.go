@@ -49,7 +49,7 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{title: "Data", names: []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
 	{title: "Region", names: []string{"eps", "norm", "clip", "fix", "free"}},
 	{title: "Question", names: []string{"property", "require", "target"}},
-	{title: "Method", names: []string{"method", "boxes", "draws", "gamma", "uniform", "time-limit", "options"}},
+	{title: "Method", names: []string{"method", "draws", "gamma", "time-limit", "options"}},
 	{title: "Device", names: []string{"device", "precision"}},
 	{title: "Output", names: []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
 	{title: "Gates, which decide the exit status", names: []string{"fail-unless"}},

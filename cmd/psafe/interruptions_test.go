@@ -25,8 +25,8 @@ func interruptedRuns(t *testing.T) map[string][]string {
 	points := pointsOf(t, many.String())
 	return map[string][]string{
 		"one record at a time": {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--options", "cells=2"},
-		"one group at a time":  {"--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"},
-		"all at the end":       {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.05", "--method", "ibp", "--boxes", "drawn", "--draws", "5", "--gamma", "2", "--options", "no-upper"},
+		"one group at a time":  {"--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp"},
+		"all at the end":       {"--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.05", "--method", "ibp", "--draws", "5", "--gamma", "2", "--options", "no-upper"},
 	}
 }
 
@@ -124,7 +124,7 @@ func TestLeftovers(t *testing.T) {
 		writeTest(t, filepath.Join(dir, name), "left")
 	}
 	out := filepath.Join(dir, "r.jsonl")
-	args := []string{"--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--quiet"}
+	args := []string{"--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "clbp", "--quiet"}
 	certifyTo(t, out, args...)
 	writeTest(t, out+certify.PartialSuffix, "")
 	certifyTo(t, out, append(args, "--resume")...)
@@ -139,7 +139,7 @@ func TestLeftovers(t *testing.T) {
 // and what was finished stays.
 func TestNoPlace(t *testing.T) {
 	noSignals(t)
-	args := []string{"certify", "--device", "cpu", "--omit-timing", "--quiet", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"}
+	args := []string{"certify", "--device", "cpu", "--omit-timing", "--quiet", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp"}
 	dir := t.TempDir()
 	whole, out := filepath.Join(dir, "whole.jsonl"), filepath.Join(dir, "r.jsonl")
 	psafe(t, exitDone, append(args, "--out", whole)...)

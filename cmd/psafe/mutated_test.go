@@ -49,7 +49,7 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 	images := " --inputs " + at("glyphs-test-images-idx3-ubyte.gz") + " --index 0:1 --eps 0.001 --clip 0,1 "
 	return []mutatedRun{
 		{"tiny-2-3-2-tanh.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.05 --out OUT"},
-		{"one-weight.npz", "certify --device cpu --posterior FILE --inputs " + at("one.csv") + " --property output_box:-1,1 --eps 0.05 --method ibp --out OUT"},
+		{"one-weight.npz", "certify --device cpu --posterior FILE --inputs " + at("one.csv") + " --property output_box:-1,1 --eps 0.05 --method clbp --out OUT"},
 		{"samples-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --out OUT"},
 		{"swag-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
 		{"dropout-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
@@ -61,8 +61,8 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		{"half.npy", "predict --posterior " + at("tiny-2-3-2-tanh.npz") + " --inputs FILE"},
 		{"points.csv", tiny[:strings.Index(tiny, "--inputs")] + "--inputs FILE --label-column class --eps 0.05 --out OUT"},
 		{"glyphs-test-images-idx3-ubyte.gz", "predict --posterior " + at("glyphs-64-32-10.npz") + " --inputs FILE --index 0:3"},
-		{"glyphs-test-labels-idx1-ubyte.gz", "certify --device cpu --posterior " + at("glyphs-64-32-10.npz") + images + "--label FILE --method ibp --out OUT"},
-		{"cubic-property.json", "certify --device cpu --posterior " + at("cubic-128.npz") + " --property FILE --method ibp --out OUT"},
+		{"glyphs-test-labels-idx1-ubyte.gz", "certify --device cpu --posterior " + at("glyphs-64-32-10.npz") + images + "--label FILE --method clbp --out OUT"},
+		{"cubic-property.json", "certify --device cpu --posterior " + at("cubic-128.npz") + " --property FILE --method clbp --out OUT"},
 		{"campaign.yaml", "plan FILE --list"},
 		{"records.jsonl", "check FILE"},
 		{"records.jsonl", "summary FILE"},

@@ -63,10 +63,10 @@ func TestSameRecords(t *testing.T) {
 	list, _ := gpu.List()
 	for i, args := range testscale.Few(t, [][]string{
 		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", images, "--eps", "0.01,0.03", "--clip", "0,1", "--draws", draws, "--options", "derived"},
-		append(cubic[:4:4], "--boxes", "drawn", "--draws", boxes, "--gamma", "0.05"),
+		append(cubic[:4:4], "--draws", boxes, "--gamma", "0.05"),
 		{"--posterior", filepath.Join(td, "samples-2-8-3.npz"), "--property", "argmax_is:0", "--inputs", points, "--eps", "0.1"},
-		append(cubic[:4:4], "--options", "memory=1MiB", "--method", "ibp", "--precision", "float64"),
-		append(cubic[:4:4], "--method", "lbp"),
+		append(cubic[:4:4], "--options", "memory=1MiB", "--method", "clbp", "--precision", "float64"),
+		append(cubic[:4:4], "--method", "clbp"),
 	}, 3) {
 		if testing.Short() && i > 0 {
 			break

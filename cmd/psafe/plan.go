@@ -93,6 +93,9 @@ func campaignKeys() []campaign.Flag {
 			Elsewhere: campaignElsewhere[flag.Name],
 		})
 	})
+	for _, name := range []string{"boxes", "uniform"} { // of before
+		keys = append(keys, campaign.Flag{Name: name, Elsewhere: foreignFlags[name]})
+	}
 	return keys
 }
 

@@ -38,7 +38,7 @@ func TestCampaignKeys(t *testing.T) {
 			switches = append(switches, f.Name)
 		}
 	}
-	if want := []string{"uniform", "no-upper", "derived"}; !slices.Equal(switches, want) {
+	if want := []string{"no-upper", "derived"}; !slices.Equal(switches, want) {
 		t.Errorf("switches %q, want %q", switches, want)
 	}
 	// What decides no number would make tasks that differ in nothing.

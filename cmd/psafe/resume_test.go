@@ -55,11 +55,8 @@ func resumeRuns(t *testing.T) map[string][]string {
 		return append(of(posterior, "--inputs", points, "--eps", "0.05"), more...)
 	}
 	return map[string][]string{
-		"ibp":               glyphs("--eps", "0.001", "--method", "ibp"),
-		"lbp":               glyphs("--eps", "0.01", "--method", "lbp"),
-		"lbp, one gamma":    cubic("--method", "lbp", "--gamma", "3.5", "--options", "derived"),
-		"lbp, two weights":  of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--method", "lbp"),
-		"lbp, unions":       cubic("--method", "lbp"),
+		"clbp, derived":     cubic("--method", "clbp", "--options", "derived,cells=4"),
+		"clbp, two weights": of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--method", "clbp"),
 		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
 		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--options", "cells=16"),
 		"auto":              glyphs("--eps", "0.03", "--draws", "20", "--options", "seed=3"),
@@ -68,8 +65,8 @@ func resumeRuns(t *testing.T) map[string][]string {
 		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--options", "confidence=0.9"),
 		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--draws", "30"),
 		"samples":           plane("samples-2-8-3.npz"),
-		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "8", "--gamma", "2", "--options", "seed=5"),
-		"sampled, unions":   cubic("--boxes", "drawn", "--draws", "6", "--gamma", "2"),
+		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--draws", "8", "--gamma", "2", "--options", "seed=5"),
+		"sampled, unions":   cubic("--draws", "6", "--gamma", "2"),
 	}
 }
 
@@ -118,7 +115,7 @@ func TestResumeSameBytes(t *testing.T) {
 				}
 				if !testscale.Deep(t) { // one of the first records, and once, since it is of no method, the last cut
 					last := cuts[len(cuts)-1:]
-					if name != "ibp" {
+					if name != "clbp" {
 						last = nil
 					}
 					cuts = map[int][]int{1: cuts[1:2], len(lines) - 1: last}[k]
@@ -196,7 +193,7 @@ func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...str
 // is finished, nothing stays.
 func TestStopped(t *testing.T) {
 	// Three groups: three properties of one box, one of two boxes, one of one.
-	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"}
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp"}
 	whole := filepath.Join(t.TempDir(), "whole.jsonl")
 	certifyTo(t, whole, args...)
 	steps := 0
@@ -263,7 +260,7 @@ func TestStopped(t *testing.T) {
 // goes on alone, and the first says so and leaves the file alone. So does a run whose
 // file a user removes.
 func TestTakenOver(t *testing.T) {
-	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"}
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "clbp"}
 	whole := filepath.Join(t.TempDir(), "whole.jsonl")
 	certifyTo(t, whole, args...)
 	for _, resume := range []bool{true, false} {

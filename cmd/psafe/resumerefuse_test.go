@@ -18,7 +18,7 @@ import (
 func resumeArgs(t *testing.T) (args []string, text string) {
 	t.Helper()
 	args = []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("glyphs-64-32-10.npz"),
-		"--inputs", testFile("glyphs-test-images-idx3-ubyte.gz"), "--index", "0:2", "--eps", "0.01", "--clip", "0,1", "--method", "lbp"}
+		"--inputs", testFile("glyphs-test-images-idx3-ubyte.gz"), "--index", "0:2", "--eps", "0.01", "--clip", "0,1", "--method", "clbp"}
 	out := filepath.Join(t.TempDir(), "r.jsonl")
 	certifyTo(t, out, args...)
 	return args, readTest(t, out)
@@ -69,8 +69,8 @@ func TestResumeDisagrees(t *testing.T) {
 		{`clip is absent, of this run ["0","1"] (--clip)`, func(r *record.Record) { r.Clip = nil }},
 		{`input_scale is "1/255", of this run absent`, func(r *record.Record) { r.InputScale = "1/255" }},
 		{` (another file of --posterior): give`, func(r *record.Record) { r.PosteriorSHA256 = "52" }},
-		{`flags is "--method ibp", of this run "--method lbp"`, func(r *record.Record) { r.Flags = "--method ibp" }},
-		{`flags is absent, of this run "--method lbp"`, func(r *record.Record) { r.Flags = "" }},
+		{`flags is "--method auto", of this run "--method clbp"`, func(r *record.Record) { r.Flags = "--method auto" }},
+		{`flags is absent, of this run "--method clbp"`, func(r *record.Record) { r.Flags = "" }},
 		{`require is 0.5, of this run 0.9`, func(r *record.Record) { r.Require = property.MustExact("0.5") }},
 		{`precision is "float64", of this run "float32"`, func(r *record.Record) { r.Precision = "float64" }},
 		{`precision is "float32", of this run "float64"`, func(r *record.Record) { r.Method = "neuronsum" }},
@@ -227,10 +227,8 @@ func TestFlagsField(t *testing.T) {
 		{glyphs, "--options seed=3 --require 0.50 --quiet --draws 7 --fail-unless p_lower>=0", "--method auto --samples 7 --require 0.5"},
 		{glyphs, "--require 0.5 --method clbp --time-limit 1h", "--method clbp --time-limit 1h0m0s"},
 		{glyphs, "--precision float64 --options no-upper,derived", "--method auto --no-upper --derived --precision float64"},
-		{glyphs, "--uniform --boxes centred --precision float64", "--method lbp --boxes centred --uniform"},
-		{glyphs, "--uniform --method ibp --gamma 1.50", "--method ibp --gamma 1.5 --uniform"},
-		{glyphs, "--uniform=false --options no-upper=false --method lbp", "--method lbp"},
-		{glyphs, "--gamma 1 --draws 9 --boxes drawn", "--method lbp --boxes sampled --samples 9 --gamma 1"},
+		{glyphs, "--options no-upper=false --method clbp --precision float64", "--method clbp"},
+		{glyphs, "--gamma 1.50 --draws 9", "--method lbp --samples 9 --gamma 1.5"},
 		{glyphs, "--method statistical --options confidence=0.950,cells=4", "--method statistical --cells 4 --confidence 0.95"},
 		{samples, "--label-column a_b", `--method samples --label-column "a b"`},
 	} {

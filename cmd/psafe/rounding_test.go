@@ -29,7 +29,7 @@ func TestRoundingIsOurs(t *testing.T) {
 	needOpenCL(t)
 	wrap(t)
 	args := func(device string) []string {
-		return oneImage("--index", "0:2", "--method", "lbp", "--options", "recheck=1", "--omit-timing", "--device", device)
+		return oneImage("--index", "0:2", "--method", "clbp", "--options", "recheck=1", "--omit-timing", "--device", device)
 	}
 	_, cpu, _ := endOf(overridden(args("cpu"))...)
 	for _, c := range testscale.Few(t, controls(), 2) {

@@ -68,13 +68,13 @@ func TestCommands(t *testing.T) {
 		"--posterior a.npz --inputs x.csv --input-scale 1/255 --label-column first --index : --eps 0.10 --clip=-1,1 --label column",
 		"--posterior a.npz --inputs x.npz:a --eps 1e-3 --property output_box:[-3,1],[,2]",
 		"--posterior a.npz --property p.json --method auto --draws 7 --options cells=1,confidence=0.999999999,seed=18446744073709551615",
-		"--posterior a.npz --property p.json --boxes centred --gamma 2.50 --uniform=false",
+		"--posterior a.npz --property p.json --method ibp --gamma 2.50 --draws 3",
 		"--posterior a.npz --property p.json --method clbp --options depth=2,cells=3",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --options no-upper,reject=0.9,action=label --target decision",
 		"--posterior a.onnx --sd relative:0.01 --inputs x.csv --eps 0.1 --target decision --options costs=0,1;10,0,action=label",
 		"--posterior a.onnx --sd s.npz --scale sd --inputs x.csv --eps 0.1",
 		"--posterior a.npz --inputs x.csv --eps 0.1 --property output_box:[0,] --target mean",
-		"--posterior a.npz --property p.json --uniform --options no-upper,derived",
+		"--posterior a.npz --property p.json --options no-upper,derived",
 		"--posterior a.npz --property p.json --precision float32 --require 0.5 --out r.jsonl --resume --omit-timing",
 	} {
 		_, job, err := parseCertify(strings.Fields(line), false)

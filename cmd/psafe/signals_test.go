@@ -158,7 +158,7 @@ func TestSignalsEverywhere(t *testing.T) {
 	wide, _ := deepNet(t, 40, 300)
 	dir := t.TempDir()
 	records := filepath.Join(dir, "r.jsonl")
-	certifyTo(t, records, "--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--quiet")
+	certifyTo(t, records, "--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "clbp", "--quiet")
 	record := readTest(t, records)
 	var many strings.Builder
 	for i := range 10_000 {

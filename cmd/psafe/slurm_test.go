@@ -163,7 +163,7 @@ func campaignOfGlyphs() string {
 	return `posteriors: [glyphs-64-32-10.npz, glyphs-64-24-24-10.npz]
 inputs: glyphs-test-images-idx3-ubyte.gz
 eps: [` + strings.Join(eps, ", ") + `]
-methods: [lbp, {method: lbp, precision: float64}]
+methods: [clbp, {method: clbp, precision: float64}]
 `
 }
 

@@ -33,7 +33,7 @@ func manyPoints(t *testing.T) (dir string, args []string) {
 		t.Fatal(err)
 	}
 	return dir, []string{"certify", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", path, "--eps", "0.01",
-		"--method", "lbp", "--quiet", "--omit-timing", "--options", "recheck=1"}
+		"--method", "clbp", "--quiet", "--omit-timing", "--options", "recheck=1"}
 }
 
 // numbers are records without the name of the device.

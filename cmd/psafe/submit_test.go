@@ -55,8 +55,8 @@ func TestNamesForPrograms(t *testing.T) {
 		net := name + ".npz"
 		writeTest(t, net, tiny)
 		writeTest(t, "points.csv", "0,1\n")
-		writeTest(t, "c.yaml", "posteriors: ["+strconv.Quote(net)+"]\ninputs: [points.csv]\neps: [\"0.1\"]\nmethods: [ibp]\n")
-		if got, want := inSh(t, printed(t, "plan", "c.yaml", "--list")), "<certify>\n<--posterior>\n<"+net+">\n<--inputs>\n<points.csv>\n<--method>\n<ibp>\n<--eps>\n<0.1>\n"; got != want {
+		writeTest(t, "c.yaml", "posteriors: ["+strconv.Quote(net)+"]\ninputs: [points.csv]\neps: [\"0.1\"]\nmethods: [clbp]\n")
+		if got, want := inSh(t, printed(t, "plan", "c.yaml", "--list")), "<certify>\n<--posterior>\n<"+net+">\n<--inputs>\n<points.csv>\n<--method>\n<clbp>\n<--eps>\n<0.1>\n"; got != want {
 			t.Errorf("%q: sh gave psafe %q, want %q", name, got, want)
 		}
 		printed(t, "plan", "c.yaml", "--out", name)
@@ -132,7 +132,7 @@ func TestNamesOnTerminal(t *testing.T) {
 // TestPlanRefusesNames: what no script can have is said when it is planned, in one line.
 func TestPlanRefusesNames(t *testing.T) {
 	tiny := readTest(t, testFile("tiny-2-3-2-tanh.npz"))
-	spec := "posteriors: [net.npz]\ninputs: [points.csv]\neps: [\"0.1\"]\nmethods: [ibp]\n"
+	spec := "posteriors: [net.npz]\ninputs: [points.csv]\neps: [\"0.1\"]\nmethods: [clbp]\n"
 	files := func(dir, spec string) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

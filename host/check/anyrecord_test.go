@@ -264,12 +264,7 @@ func anyJob(rng *rand.Rand, dir string) (*certify.Job, string) {
 		method = *m.By
 	}
 	if method.OfBoxes() {
-		switch rng.IntN(3) {
-		case 0:
-			m.Boxes, m.Draws, m.Gamma = new(prove.Drawn), new(1+rng.IntN(100)), new(2*rng.Float64())
-		case 1:
-			m.Gamma = new(3 * rng.Float64())
-		}
+		m.Draws, m.Gamma = new(1+rng.IntN(8)), new(2*rng.Float64())
 	} else {
 		if rng.IntN(5) == 0 {
 			m.Cells = new(1 + rng.IntN(8))
@@ -298,7 +293,7 @@ func anyJob(rng *rand.Rand, dir string) (*certify.Job, string) {
 		if _, err := post.Linearised(); err == nil {
 			word += ", linearised"
 			j.Posterior.Predictive, m.By, m.Decision, m.Mean, m.Derived = certify.PredictiveLinearised, nil, false, false, false
-			m.Link, m.Reject, m.Noise, j.Tasks.Points.Norm, m.Boxes, m.Gamma = "", "", "", "", nil, nil
+			m.Link, m.Reject, m.Noise, j.Tasks.Points.Norm, m.Draws, m.Gamma = "", "", "", "", nil, nil
 		}
 	}
 	switch {

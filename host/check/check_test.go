@@ -64,25 +64,21 @@ func boxJobs() map[string]*certify.Job {
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		for _, word := range []prove.Method{prove.IBP, prove.LBP} {
 			of := fmt.Sprintf("%s %v ", word, p)
-			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", certify.Method{By: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", certify.Method{By: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", certify.Method{By: new(word), NoUpper: true, Gamma: new(2.5)}, p)
-			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", certify.Method{By: new(word), NoUpper: true}, p)
-			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{By: new(word), NoUpper: true}, p)
-			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
-				j := file(name+".npz", "", certify.Method{By: new(word), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
-				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
-				jobs[of+name+", sampled"] = j
-				k := *j
-				k.Method = certify.Method{By: new(word), NoUpper: true}
-				jobs[of+name+", centred"] = &k
+			drawn := func(draws int, gamma float64) certify.Method {
+				return certify.Method{By: new(word), NoUpper: true, Draws: &draws, Gamma: &gamma}
 			}
-			tanh := file("tiny-2-3-2-tanh.npz", "", certify.Method{By: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.01", drawn(1, 3), p)
+			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.005", drawn(1, 3), p)
+			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", drawn(1, 3.5), p)
+			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", drawn(1, 2.5), p)
+			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
+				j := file(name+".npz", "", certify.Method{By: new(word), NoUpper: true, Draws: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
+				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
+				jobs[of+name] = j
+			}
+			tanh := file("tiny-2-3-2-tanh.npz", "", drawn(4, 1.5), p)
 			tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
 			jobs[of+"tanh"] = tanh
-			sampled := *tanh
-			sampled.Method = certify.Method{By: new(word), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(8), Gamma: new(1.5)}
-			jobs[of+"tanh, sampled"] = &sampled
 		}
 	}
 	return jobs
@@ -109,7 +105,7 @@ func TestCheckBoxes(t *testing.T) {
 		t.Logf("%s: certify %v, check %v", name, certified, time.Since(start))
 	}
 	t.Logf("%d records prove something", proved)
-	if proved < 100 {
+	if proved < 60 {
 		t.Errorf("only %d records prove something", proved)
 	}
 }
@@ -145,7 +141,7 @@ func TestCheckActivations(t *testing.T) {
 		j := &certify.Job{
 			Posterior: certify.Posterior{Path: path}, Precision: new([]bound.Precision{bound.Float32, bound.Float64}[n%2]), Version: "test",
 			Tasks:  certify.Tasks{Points: certify.Points{Inputs: points, Eps: []string{"0.01", "0.1"}[n/2%2], Property: property.KeepsClass}},
-			Method: certify.Method{By: new(word), NoUpper: true},
+			Method: certify.Method{By: new(word), NoUpper: true, Draws: new(2), Gamma: new(1.0)},
 		}
 		var c Checker
 		for i, line := range written(t, j) {

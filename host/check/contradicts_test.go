@@ -20,19 +20,17 @@ func TestContradictions(t *testing.T) {
 		return written(t, j)[0]
 	}
 	lbp := func(m certify.Method) certify.Method { m.By = new(prove.LBP); return m }
-	boxes := certify.Method{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5)}
+	boxes := certify.Method{Draws: new(60), Gamma: new(0.5), Depth: new(2)}
 	const product, tanh = "two-weights-product.npz", "tiny-2-3-2-tanh.npz"
 	sampled := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(boxes))
 	none := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(boxes))
-	wide := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(certify.Method{NoUpper: true}))
-	centred := of(tanh, "pairs.csv", "0.02", property.KeepsClass, lbp(certify.Method{Uniform: new(true)}))
 	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), Cells: new(4), Draws: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
 	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", certify.Method{NoUpper: true})
 	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", certify.Method{By: new(prove.NeuronSum)})
 	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", certify.Method{})
 	drawn := of("samples-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.Statistical), Draws: new(20)})
 	var c Checker
-	for _, line := range [][]byte{sampled, none, wide, centred, noise, nothing, upper, finite, drawn} {
+	for _, line := range [][]byte{sampled, none, noise, nothing, upper, finite, drawn} {
 		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
 			t.Fatalf("%v %v: %s", err, v.Refused, line)
 		}
@@ -48,25 +46,22 @@ func TestContradictions(t *testing.T) {
 		{none, `"safe_boxes":0` + "\n" + `"safe_boxes":3` + "\n" + `"margin":` + "\n" + `"rule":"none","margin":`, "margin: "},
 		{none, `"margin":` + "\n" + `"rule":"chain","margin":`, "rule: "},
 		{none, `"gamma":[^,]*,` + "\n", "gamma: "},
-		{none, `"gamma":([^,]*),` + "\n" + `"gamma":[$1,1],`, "gamma: "},
+		{none, `"gamma":([^,]*),` + "\n" + `"gamma":[$1,1],`, "cannot unmarshal array into Go struct field Record.gamma"},
 		{none, `--samples 60` + "\n" + `--samples 61`, "samples: "},
 		{none, `--gamma 0.5` + "\n" + `--gamma 0.25`, "flags: "},
 		{sampled, `"margin":` + "\n" + `"margin":-`, "margin: "},
 		{sampled, `"rule":"[^"]*"` + "\n" + `"rule":"largest box"`, "p_lower: "},
 		{sampled, `"rule":"[^"]*"` + "\n" + `"rule":"one box"`, "rule: "},
+		{sampled, `"rule":"[^"]*"` + "\n" + `"rule":"none"`, "rule: "},
+		{sampled, `"safe_boxes":\d+` + "\n" + `"safe_boxes":1`, "safe_boxes: "},
+		{sampled, `"samples"` + "\n" + `"boxes":"sampled","samples"`, `"boxes": a field that this program does not know: check the record with the version that it names`},
+		{sampled, `--depth 2` + "\n" + `--cells 3 --depth 2`, "flags: "},
+		{sampled, `--depth 2` + "\n" + `--depth 0`, "flags: "},
+		{sampled, `--depth 2` + "\n" + `--depth 2 --time-limit 1s`, "flags: "},
+		{sampled, `--depth 2` + "\n" + `--depth 2 --uniform`, "flags: "},
+		{sampled, `"boxes_tried"` + "\n" + `"cells":3,"boxes_tried"`, "cells: "},
+		{sampled, `"log10_p_lower":[^,]*` + "\n" + `"log10_p_lower":-9`, "log10_p_lower: "},
 		{sampled, `"log10_ceiling":[^,]*` + "\n" + `"log10_ceiling":0.5`, "log10_ceiling: "},
-		{wide, `"boxes_tried"` + "\n" + `"gamma":1,"boxes_tried"`, "gamma: "},
-		{wide, `"margin":-[^,]*` + "\n" + `"margin":4.5`, "margin: "},
-		{wide, `"safe_boxes":0` + "\n" + `"safe_boxes":1`, "safe_boxes: "},
-		{wide, `"margin":` + "\n" + `"rule":"one box","margin":`, "safe_boxes: "},
-		{wide, `"margin":-[^,]*` + "\n" + `"rule":"disjoint","margin":4.5`, "rule: "},
-		{wide, `"boxes_tried":\d+,` + "\n", ""},
-		{centred, `"gamma":([^,]*)` + "\n" + `"gamma":[$1,0.5]`, "flags: "},
-		{centred, `--uniform` + "\n" + `--cells 3 --uniform`, "flags: "},
-		{centred, `--uniform` + "\n" + `--depth 0 --uniform`, "flags: "},
-		{centred, `--uniform` + "\n" + `--boxes sampled --uniform`, "flags: "},
-		{centred, `"boxes_tried"` + "\n" + `"cells":3,"boxes_tried"`, "cells: "},
-		{centred, `"log10_p_lower":[^,]*` + "\n" + `"log10_p_lower":-9`, "log10_p_lower: "},
 		{upper, `"p_upper":[^,]*,` + "\n" + `"p_upper":1,` + "\n" + `"verdict":"\w+"` + "\n" + `"verdict":"unknown"`, "proof: upper"},
 		{noise, `"cells":\d` + "\n" + `"cells":5`, "cells: "},
 		{noise, `"tau":[^,[]+,` + "\n" + `"tau":0.5,`, "tau: "},
@@ -93,7 +88,7 @@ func TestContradictions(t *testing.T) {
 		{finite, `"unsafe_samples":\d+` + "\n" + `"unsafe_samples":12`, "safe_samples: "},
 		{finite, `"samples":12` + "\n" + `"samples":13`, "samples: "},
 		{drawn, `"method":"statistical"` + "\n" + `"method":"clbp","cells":1` + "\n" + `--method statistical` + "\n" + `--method clbp`, "method: "},
-		{drawn, `"method":"statistical"` + "\n" + `"method":"lbp","boxes":"centred","boxes_tried":1,"safe_boxes":0` + "\n" + `--method statistical` + "\n" + `--method lbp`, "method: "},
+		{drawn, `"method":"statistical"` + "\n" + `"method":"lbp","gamma":1,"samples":20,"boxes_tried":20,"safe_boxes":0` + "\n" + `"statistical":{[^}]*},` + "\n" + `` + "\n" + `--method statistical` + "\n" + `--method lbp`, "method: "},
 		{drawn, `"confidence":0.99,"lower":[^,]*,"upper":[^,]*` + "\n" + `"confidence":0.5,"lower":0,"upper":1`, "statistical: "},
 	} {
 		line := k.line

@@ -111,7 +111,7 @@ func unsafeAt(n *relax.Network, task *property.Task, w *record.WitnessProof) err
 	}
 	negated := cases.NegatedRows(&task.S)
 	intervals := relax.Network{Layers: n.Layers, Graph: n.Graph}
-	if lo, _ := intervals.RowsLo(b, negated.Rows); task.S.FailsSurely(lo) || task.S.FailsSurely(n.ByLines(b, negated.Rows, 0)) {
+	if task.S.FailsSurely(intervals.RowsLo(b, negated.Rows)) || task.S.FailsSurely(n.ByLines(b, negated.Rows, 0)) {
 		return nil
 	}
 	return errors.New("it is not proved unsafe at its witness")

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/check/record"
 	"psafe/host/check/relax"
@@ -65,7 +66,7 @@ func TestPoolsGenuine(t *testing.T) {
 		index, least = "0:60", 60
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		j := images("glyphs-conv-8-10.npz", 0, "0.02", certify.Method{By: new(prove.LBP), NoUpper: true}, p)
+		j := images("glyphs-conv-8-10.npz", 0, "0.02", certify.Method{By: new(prove.LBP), NoUpper: true, Draws: new(1), Gamma: new(2.0)}, p)
 		j.Tasks.Points.Index = &index
 		claims := 0
 		var c Checker
@@ -85,17 +86,15 @@ func TestPoolsGenuine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gamma, err := q.Gamma.Of(len(q.post.Layers))
-			if err != nil {
-				t.Fatal(err)
-			}
 			f := relax.Formats[q.Precision]
-			b, err := relax.BoxOf(q.post, &f, gamma, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v, err := q.verify(t.Context(), b, q.Margin.Hi, 1); err != nil || !(v.margin >= q.Margin.Hi) {
-				t.Errorf("%v, index %d: certify has margin %v, the first choice of lines %v, %v", p, q.Index, q.Margin, v.margin, err)
+			for _, n := range q.Proof.Boxes {
+				b, err := relax.BoxOf(q.post, &f, q.Gamma, func(a, w int) float32 { return arith.Normal(q.Seed, uint64(n), uint32(a), uint32(w)) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if margin, err := q.marginOn(t.Context(), b, 1); err != nil || !(margin >= 0) {
+					t.Errorf("%v, index %d: box %d has margin %v by the first choice of lines, %v", p, q.Index, n, margin, err)
+				}
 			}
 		}
 		if claims < least*3/4 {

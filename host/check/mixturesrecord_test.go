@@ -31,11 +31,10 @@ func mixedJobs(t *testing.T) map[string]*certify.Job {
 	jobs := map[string]*certify.Job{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		for name, m := range map[string]certify.Method{
-			"clbp":    {By: new(prove.CLBP), Cells: new(1)},
-			"lbp":     {By: new(prove.LBP)},
-			"ibp":     {By: new(prove.IBP)},
-			"sampled": {By: new(prove.LBP), Boxes: new(prove.Drawn), Draws: new(30), Gamma: new(0.8)},
-			"auto":    {By: new(prove.Auto), Cells: new(1)},
+			"clbp": {By: new(prove.CLBP), Cells: new(1)},
+			"lbp":  {By: new(prove.LBP), Draws: new(30), Gamma: new(0.8)},
+			"ibp":  {By: new(prove.IBP), Draws: new(30), Gamma: new(0.2)},
+			"auto": {By: new(prove.Auto), Cells: new(1)},
 		} {
 			j := file("one-weight.npz", "", m, p)
 			j.Tasks = certify.Tasks{File: path}

@@ -133,10 +133,6 @@ func (q *question) fits() error {
 	case (q.Cut() && q.Proof.Grids == nil || q.Cells > 0 && q.Method == "phases") && !(boxes <= q.Cells && (flags.Number("--cells") == 0 || q.Cells <= max(boxes, flags.Number("--cells")))):
 		return fmt.Errorf("cells: %d, T has %d boxes, the flags say %d", q.Cells, boxes, flags.Number("--cells"))
 	}
-	if len(q.Gamma) > 0 {
-		_, err := q.Gamma.Of(len(q.post.Layers))
-		return err
-	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ func about(change func(*certify.Tasks)) *certify.Job {
 	tasks := certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Index: new("0:1"), Eps: "1/255", Property: "output_box:[-9,9],[-9,9]"}}
 	change(&tasks)
 	return &certify.Job{Posterior: certify.Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: tasks,
-		Method: certify.Method{By: new(prove.LBP), NoUpper: true}, Precision: new(bound.Float64), Version: "test"}
+		Method: certify.Method{By: new(prove.CLBP), NoUpper: true}, Precision: new(bound.Float64), Version: "test"}
 }
 
 // template is a file of one property relative to points.

@@ -14,10 +14,9 @@ import (
 )
 
 // What auto is content with: a lower bound from which on nothing dearer is tried, and ones from
-// which on the search for a weight box, or for trees of leaves, is left out.
+// which on the search for trees of leaves is left out.
 const (
-	content      = 0.9999
-	contentBoxes = 0.99
+	content = 0.9999
 	// contentLeaves holds the content leaves of sums over leaves, which take up to some seconds.
 	contentLeaves = 0.999
 	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
@@ -26,7 +25,7 @@ const (
 	noRoomDear = 0.05
 	// leastByPhases is a little below what phases prove, if they prove anything.
 	leastByPhases = 0.999
-	// nextToNothing is a lower bound that a weight box may have where nothing else proves anything.
+	// nextToNothing is a lower bound that tells nobody anything.
 	nextToNothing = 0.01
 )
 
@@ -41,8 +40,8 @@ const (
 	shareOfDrawn = 0.25
 )
 
-// auto tries what is cheap first and keeps the best bound of each task: concentration LBP, the sum
-// over neurons where there is one hidden layer, a centred box. Each is a lower bound of the same
+// auto tries what is cheap first and keeps the best bound of each task: concentration LBP,
+// phases, sums over neurons where there is one hidden layer, moments. Each is a lower bound of the same
 // probability, so the largest is one too. A task that Config.Decided is content with is not worked
 // on any more.
 func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
@@ -129,30 +128,28 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
 		room, dear = 0, 0
 	}
-	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
 	if autoPhases(e) {
 		// What confinement proves is next to certain, so that nothing is left for others.
 		confined := rung{certify: byConfinement, enough: content, least: leastByPhases, share: shareOfRung}
 		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise
-			return []rung{confined, boxes}
+			return []rung{confined}
 		}
-		return []rung{confined, {certify: withMixtures(byLeaves), enough: contentLeaves, share: shareOfRung}, boxes}
+		return []rung{confined, {certify: withMixtures(byLeaves), enough: contentLeaves, share: shareOfRung}}
 	}
 	if !autoSums(e, cfg) {
-		return []rung{boxes}
+		return nil
 	}
 	cells := rung{certify: cellSums, enough: content, room: room, share: shareOfRung}
 	grids := rung{certify: gridSums, enough: content, room: dear, share: shareOfRung}
-	few := e.Normal.Inputs() <= sumInputsAuto
-	switch {
-	case few && !cfg.ends():
-		return []rung{cells, boxes}
-	case few: // of so few, grids show more than cells only where these show nothing
-		grids.enough = nextToNothing
-		return []rung{cells, boxes, grids}
+	if e.Normal.Inputs() > sumInputsAuto {
+		cells.room = dear
+		return []rung{cells, grids}
 	}
-	cells.room = dear
-	return []rung{boxes, cells, grids}
+	if !cfg.ends() {
+		return []rung{cells}
+	}
+	grids.enough = nextToNothing // of so few inputs, grids show more than cells only where these show nothing
+	return []rung{cells, grids}
 }
 
 // autoPhases reports whether auto confines noise: with many inputs, or with more than one hidden layer, as one

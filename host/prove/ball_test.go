@@ -251,7 +251,7 @@ func TestBallsRefused(t *testing.T) {
 		says string
 	}{
 		{prove.Config{Method: prove.LBP}, "method lbp is for boxes"},
-		{prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Gamma: 1, Samples: 3}, "method ibp is for boxes"},
+		{prove.Config{Method: prove.IBP, Gamma: 1, Samples: 3}, "method ibp is for boxes"},
 		{prove.Config{Method: prove.NeuronSum}, "method neuronsum is for boxes"},
 		{prove.Config{Method: prove.Phases}, "method phases is for boxes"},
 		{prove.Config{Method: prove.Statistical, Samples: 9, Confidence: 0.9}, "method statistical is for boxes"},

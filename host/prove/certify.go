@@ -22,18 +22,13 @@ import (
 // Config describes how to certify.
 type Config struct {
 	Method Method
-	// Boxes are for IBP and LBP.
-	Boxes Boxes
-	// Samples and Seed are for boxes that are Drawn, where Task.Samples replaces a Samples of 0,
+	// Samples and Seed are for IBP and LBP, where Task.Samples replaces a Samples of 0,
 	// and for Statistical; with other methods Samples above 0 asks for the
 	// Statistic beside the certified bounds.
 	Samples int
 	Seed    uint64
-	// Gamma is the half-width in standard deviations: required for Drawn
-	// (Task.Gamma replaces 0); for Centred, 0 searches for the largest.
+	// Gamma is the half-width of boxes in standard deviations; Task.Gamma replaces 0.
 	Gamma float64
-	// Uniform keeps one gamma for all layers of a centred box.
-	Uniform bool
 	// Cells is how many cells T may be cut into; 0 leaves it to the method.
 	Cells int
 	// Derived asks for Result.Derived.
@@ -50,7 +45,7 @@ type Config struct {
 	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).
 	Confidence float64
 	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
-	// result, which says Stopped. Not for Drawn, whose tasks share their boxes.
+	// result, which says Stopped. Not for IBP and LBP, whose tasks share their boxes.
 	TimeLimit time.Duration
 	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
 	// more then, and the result says so.

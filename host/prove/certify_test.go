@@ -123,8 +123,7 @@ func TestQuadrature(t *testing.T) {
 					cfg   prove.Config
 					share float64 // of the truth that must be proved
 				}{
-					{prove.Config{Method: m}, 0},
-					{prove.Config{Method: m, Boxes: prove.Drawn, Samples: 200, Gamma: 0.3, Seed: 7}, 0.5},
+					{prove.Config{Method: m, Samples: 200, Gamma: 0.3, Seed: 7}, 0.5},
 				} {
 					got := math.Exp(run(t, p, post, c.cfg, q.task)[0].LogP)
 					if got > q.truth+1e-9 || got < c.share*q.truth {
@@ -146,7 +145,7 @@ func TestUnionOfRegions(t *testing.T) {
 		{Label: -1, T: []property.Box{b}, S: atLeast(-1.5)},
 		{Label: -1, T: []property.Box{a, b}, S: atLeast(-1.5)},
 	}
-	for _, cfg := range []prove.Config{{Method: prove.LBP}, {Method: prove.LBP, Boxes: prove.Drawn, Samples: 300, Gamma: 0.4}} {
+	for _, cfg := range []prove.Config{{Method: prove.CLBP}, {Method: prove.LBP, Samples: 300, Gamma: 0.4}} {
 		r := run(t, bound.Float64, post, cfg, tasks...)
 		if r[2].LogP > math.Min(r[0].LogP, r[1].LogP) || math.IsInf(r[2].LogP, -1) {
 			t.Errorf("%+v: union %v, boxes %v and %v", cfg, r[2].LogP, r[0].LogP, r[1].LogP)
@@ -159,7 +158,7 @@ func TestSampledCeiling(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}},
 		S: property.Safe{Rows: []property.Row{{CLo: []float64{1, 0}, CHi: []float64{1, 0}, D: 1e6, DHi: 1e6}}, Any: [][]int{{0}}}}
-	r := run(t, bound.Float32, post, prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 5, Gamma: 1}, task)[0]
+	r := run(t, bound.Float32, post, prove.Config{Method: prove.IBP, Samples: 5, Gamma: 1}, task)[0]
 	if r.SafeBoxes != 5 {
 		t.Fatalf("%d of 5 boxes safe for a property that always holds", r.SafeBoxes)
 	}
@@ -183,7 +182,7 @@ func TestDisjunction(t *testing.T) {
 	never := func(c int) property.Task {
 		return property.Task{Label: c, T: []property.Box{box}, S: property.ArgmaxIsNever(c, 10)}
 	}
-	r := run(t, bound.Float32, post, prove.Config{Method: prove.LBP}, never(5), never(0))
+	r := run(t, bound.Float32, post, prove.Config{Method: prove.CLBP}, never(5), never(0))
 	if !(math.Exp(r[0].LogP) > 0.9) {
 		t.Errorf("an image of a 0 is never a 5: p_lower %v", math.Exp(r[0].LogP))
 	}
@@ -196,7 +195,7 @@ func TestDisjunction(t *testing.T) {
 func TestReproducible(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
 	task := property.Task{Label: -1, T: []property.Box{interval(0, 1)}, S: atLeast(-1)}
-	cfg := prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 700, Gamma: 0.2, Seed: 3}
+	cfg := prove.Config{Method: prove.LBP, Samples: 700, Gamma: 0.2, Seed: 3}
 	a := run(t, bound.Float32, post, cfg, task)[0]
 	b := run(t, bound.Float32, post, cfg, task)[0]
 	if a.LogP != b.LogP || a.SafeBoxes != b.SafeBoxes || a.Margin != b.Margin {

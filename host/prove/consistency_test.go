@@ -174,7 +174,7 @@ func TestConsistency(t *testing.T) {
 		return // too few for shares
 	}
 	// Otherwise the comparison says nothing.
-	for name, share := range map[string]float64{"clbp": 0.3, "auto": 0.35, "centred": 0.2} {
+	for name, share := range map[string]float64{"clbp": 0.3, "auto": 0.35, "drawn": 0.1} {
 		if n := count.lower[name]; float64(n) < share*float64(cases) {
 			t.Errorf("%s: %d of %d lower bounds lie within (0.01, 0.999): choose other cases", name, n, cases)
 		}
@@ -218,7 +218,7 @@ func consistentOn(t *testing.T, i int, r *rand.Rand, post *posterior.Posterior, 
 	for _, c := range []method{
 		{"clbp", prove.Config{Method: prove.CLBP, Cells: cells[r.IntN(4)]}},
 		{"auto", prove.Config{Method: prove.Auto, Cells: cells[r.IntN(3)]}},
-		{"centred", prove.Config{Method: prove.LBP}},
+		{"drawn", prove.Config{Method: prove.LBP, Samples: 12, Gamma: 0.5, Seed: uint64(i)}},
 		{"statistical", prove.Config{Method: prove.Statistical, Samples: 100, Seed: uint64(i), Confidence: 1 - 2*sureness, Cells: 16}},
 	} {
 		results[c.name] = run(t, p, post, c.cfg, whole, part)
@@ -277,14 +277,14 @@ func (c *tally) monotone(t *testing.T, i int, name string, whole, part *claim.Re
 	switch {
 	case len(whole.Proof.Mixtures) > 0:
 		slack, c.mixed = 1, max(c.mixed, raised)
-	case name == "centred":
+	case name == "drawn":
 		slack, c.box = boxSlack, max(c.box, raised)
 	case name == "auto":
 		slack, c.raised = autoSlack, max(c.raised, raised)
 	default:
 		c.raised = max(c.raised, raised)
 	}
-	if name != "centred" {
+	if name != "drawn" {
 		c.fell = max(c.fell, fell)
 	}
 	if raised > slack || fell > upperSlack {

@@ -51,7 +51,7 @@ func TestContradictions(t *testing.T) {
 		post := read(t, file)
 		tasks := manyTasks(9, post, 4)
 		for _, cfg := range []prove.Config{
-			{Method: prove.CLBP, Cells: fewCells(t)}, {Method: prove.Auto, Cells: fewCells(t)}, {Method: prove.LBP}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 40, Gamma: 0.3},
+			{Method: prove.CLBP, Cells: fewCells(t)}, {Method: prove.Auto, Cells: fewCells(t)}, {Method: prove.IBP, Samples: 40, Gamma: 0.3},
 			{Method: prove.CLBP, Cells: fewCells(t), NoUpper: true, Samples: 60, Confidence: .9},
 		} {
 			if cfg.Method == prove.Auto && len(post.Layers) == 2 && !testscale.Deep(t) {

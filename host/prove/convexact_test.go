@@ -253,8 +253,8 @@ func TestOnePosition(t *testing.T) {
 		task := inner(safeOn(randomSafe(r, net, gridOf(2, box)), box))
 		for _, c := range []method{
 			{"clbp", prove.Config{Method: prove.CLBP, Cells: 1, NoUpper: true}},
-			{"ibp", prove.Config{Method: prove.IBP, Gamma: 1, NoUpper: true}},
-			{"lbp", prove.Config{Method: prove.LBP, Gamma: 0.5, NoUpper: true}},
+			{"ibp", prove.Config{Method: prove.IBP, Samples: 3, Gamma: 2.5, NoUpper: true}},
+			{"lbp", prove.Config{Method: prove.LBP, Samples: 3, Gamma: 2.5, NoUpper: true}},
 		} {
 			want, got := run(t, bound.Float64, dense, c.cfg, task)[0].Lower(), run(t, bound.Float64, conv, c.cfg, task)[0].Lower()
 			// By clbp chains of dense layers have less noise over a box (docs/theory.md, section 3.5).

@@ -63,11 +63,11 @@ func firstCost(e *engine.Engine, cfg Config) float64 {
 }
 
 // WorkApprox is about how many multiplications certifying one input box takes, at least: enough to
-// tell a second from a minute, not more. Config.Samples must be set for Drawn.
+// tell a second from a minute, not more. Config.Samples must be set for IBP and LBP.
 func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
-	const search = 20 // passes of a search for the widest box, or for the best budgets
+	const search = 20 // passes of a search for the best budgets
 	weights, passes := float64(post.Network().Work()), float64(search)
-	drawn := cfg.Boxes == Drawn
+	drawn := cfg.Method.OfBoxes()
 	switch {
 	case drawn:
 		passes = float64(cfg.Samples)

@@ -39,7 +39,7 @@ func drawnBoxes(ctx context.Context, j *job) error {
 	for i := range j.Tasks {
 		want := j.wants(&j.Tasks[i])
 		if want.samples < 1 {
-			return fmt.Errorf("%v boxes: task %d asks for %d", Drawn, j.Tasks[i].Index, want.samples)
+			return fmt.Errorf("drawn boxes: task %d asks for %d", j.Tasks[i].Index, want.samples)
 		}
 		if like[want] == nil {
 			kinds = append(kinds, want)
@@ -111,9 +111,7 @@ func (j *job) drawnResult(ctx context.Context, d *boxes.Draws, a boxes.Aim, m *m
 	if err != nil {
 		return nil, err
 	}
-	r.Boxing = Drawn.String()
 	if mixed != nil {
-		mixed.Boxing = r.Boxing
 		r = m.Better(r, mixed)
 	}
 	return r, j.beside(ctx, d.Engines[0], []*claim.Result{r})

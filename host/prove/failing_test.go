@@ -28,7 +28,7 @@ func TestFailsForGood(t *testing.T) {
 		file string
 		cfg  prove.Config
 	}{
-		{"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.CLBP, Cells: 24}}, {"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.LBP}},
+		{"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.CLBP, Cells: 24}}, {"tiny-2-3-2-tanh.npz", prove.Config{Method: prove.LBP, Samples: 40, Gamma: 0.3}},
 		{"swag-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 8}}, {"correlated-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 8}},
 		{"dropout-2-8-3.npz", prove.Config{Method: prove.CLBP, Cells: 4}},
 	}, 3) {

@@ -108,7 +108,7 @@ func TestHeldUntilARecheckAfter(t *testing.T) {
 func TestHeldBoxes(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	tasks := manyTasks(8, post, 2)
-	cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 600, Gamma: 0.3, NoUpper: true}
+	cfg := prove.Config{Method: prove.IBP, Samples: 600, Gamma: 0.3, NoUpper: true}
 	want := run(t, bound.Float32, post, cfg, tasks...)
 	lied := 0
 	for _, from := range []int{1, 2, 3, 5} {

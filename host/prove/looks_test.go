@@ -70,7 +70,7 @@ func (m *timed) run(t *testing.T, end func(n, part, look int, p *engine.Part)) (
 	return results, l, e.Stopped() || within.Err() != nil, err
 }
 
-// timedMethods are all methods, on every kind of posterior.
+// timedMethods are all methods that a task's time ends, on every kind of posterior.
 func timedMethods(t *testing.T) []timed {
 	deep, tasks := provetest.Deep(3, 0.01, 3)
 	flat, flatTasks := provetest.Deep(2, 0.01, 3)
@@ -84,8 +84,6 @@ func timedMethods(t *testing.T) []timed {
 		{"auto", deep, prove.Config{Cells: 2, Samples: draws, Confidence: confidence, Derived: true}, tasks[1:2]},
 		{"phases", deep, prove.Config{Method: prove.Phases, Cells: 2, Decision: true}, tasks[1:2]},
 		{"clbp", deep, prove.Config{Method: prove.CLBP, Cells: cells, Mean: true}, tasks},
-		{"lbp", deep, prove.Config{Method: prove.LBP}, tasks},
-		{"ibp", deep, prove.Config{Method: prove.IBP}, tasks},
 		{"statistical", deep, prove.Config{Method: prove.Statistical, Samples: 70, Confidence: confidence, Cells: 4}, tasks},
 		{"chernoff", deep, prove.Config{Method: prove.Chernoff}, tasks[:2]},
 		{"neuronsum", flat, prove.Config{Method: prove.NeuronSum, Cells: 8}, flatTasks[:2]},

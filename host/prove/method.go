@@ -20,8 +20,8 @@ type Method int
 const (
 	// Auto is the best of what is cheap first.
 	Auto Method = iota
-	// IBP is weight boxes that are verified by intervals, LBP by lines (bound.Propagation).
-	// Config.Boxes says which boxes.
+	// IBP and LBP are Algorithm 1 of Wicker et al. (UAI 2020): weight boxes of fixed half-width around
+	// posterior samples, verified by intervals or by lines (bound.Propagation).
 	IBP
 	LBP
 	// CLBP is concentration LBP: no boxes at all.
@@ -51,12 +51,12 @@ func (m Method) known() bool { return m >= 0 && m < methodCount }
 // OfBoxes reports whether the method is about weight boxes.
 func (m Method) OfBoxes() bool { return m == IBP || m == LBP }
 
-// propagation returns what verifies weight boxes: by auto, lines.
+// propagation returns what verifies weight boxes.
 func (m Method) propagation() bound.Propagation {
 	switch m {
 	case IBP:
 		return bound.IBP
-	case LBP, Auto:
+	case LBP:
 		return bound.LBP
 	}
 	panic(fmt.Sprintf("prove: weight boxes by method %v", m))
@@ -76,41 +76,6 @@ func ParseMethod(word string) (Method, error) {
 	return Method(m), err
 }
 
-// Boxes names which weight boxes IBP and LBP verify.
-type Boxes int
-
-const (
-	// Centred is one box around the mean, as wide as verifies.
-	Centred Boxes = iota
-	// Drawn is Algorithm 1 of Wicker et al. (UAI 2020): boxes of fixed
-	// half-width around posterior samples.
-	Drawn
-	// boxesCount is how many there are.
-	boxesCount
-)
-
-// boxesWords are their words, for command lines.
-var boxesWords = [boxesCount]string{"centred", "drawn"}
-
-func (b Boxes) known() bool { return b >= 0 && b < boxesCount }
-
-// String returns the word for the boxes.
-func (b Boxes) String() string {
-	if !b.known() {
-		return fmt.Sprintf("boxes(%d)", int(b))
-	}
-	return boxesWords[b]
-}
-
-// BoxesWords are the words of all of them.
-func BoxesWords() []string { return slices.Clone(boxesWords[:]) }
-
-// ParseBoxes reads the word of weight boxes.
-func ParseBoxes(word string) (Boxes, error) {
-	b, err := parse(word, boxesWords[:])
-	return Boxes(b), err
-}
-
 // parse is the number of a word.
 func parse(word string, of []string) (int, error) {
 	i := slices.Index(of, word)
@@ -120,7 +85,7 @@ func parse(word string, of []string) (int, error) {
 	return i, nil
 }
 
-// way is everything that this package knows of a method, with its boxes, as such. There is no
+// way is everything that this package knows of a method as such. There is no
 // default: a field that is missing stops the program when it starts.
 type way struct {
 	// fits says in one line why a posterior is none for the method; nil if it is one.
@@ -156,40 +121,34 @@ const (
 	beside
 )
 
-// ways is the one table of methods, each with the boxes that it may be about: without boxes, all
-// is in the first place. A new method is a file that certifies a group of tasks, a constant and
-// a word above, and an entry.
-var ways [methodCount][boxesCount]*way
+// ways is the one table of methods. A new method is a file that certifies a group of tasks, a
+// constant and a word above, and an entry.
+var ways [methodCount]*way
 
 func init() {
-	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside, balls: boxesAlone}
 	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside, balls: boxesAlone}
-	ways = [methodCount][boxesCount]*way{
-		Auto:        {{fits: clbpFits, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside, balls: ballsToo}},
-		IBP:         {Centred: centred, Drawn: drawn},
-		LBP:         {Centred: centred, Drawn: drawn},
-		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside, balls: ballsToo}},
-		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
-		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
-		Chernoff:    {{fits: chernoff.Fits, run: groups{byMoments, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
-		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside, balls: boxesAlone}},
-		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside, balls: boxesAlone}},
+	ways = [methodCount]*way{
+		Auto:        {fits: clbpFits, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside, balls: ballsToo},
+		IBP:         drawn,
+		LBP:         drawn,
+		CLBP:        {fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside, balls: ballsToo},
+		NeuronSum:   {fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Phases:      {fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Chernoff:    {fits: chernoff.Fits, run: groups{byMoments, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Finite:      {fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside, balls: boxesAlone},
+		Statistical: {fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside, balls: boxesAlone},
 	}
 	mustBeComplete(ways)
 }
 
 // mustBeComplete panics where a table lacks something.
-func mustBeComplete(table [methodCount][boxesCount]*way) {
-	for m, list := range table {
-		for b, w := range list {
-			if Method(m).OfBoxes() || b == 0 {
-				if w == nil {
-					panic(fmt.Sprintf("prove: method %v with boxes %v has no way", Method(m), Boxes(b)))
-				}
-				if field := missing(reflect.ValueOf(w).Elem()); field != "" {
-					panic(fmt.Sprintf("prove: method %v with boxes %v has no %s in the table of ways", Method(m), Boxes(b), field))
-				}
-			}
+func mustBeComplete(table [methodCount]*way) {
+	for m, w := range table {
+		if w == nil {
+			panic(fmt.Sprintf("prove: method %v has no way", Method(m)))
+		}
+		if field := missing(reflect.ValueOf(w).Elem()); field != "" {
+			panic(fmt.Sprintf("prove: method %v has no %s in the table of ways", Method(m), field))
 		}
 	}
 }
@@ -215,15 +174,10 @@ func missing(v reflect.Value) string {
 
 // way is the one that was asked for, an error for what is none.
 func (c *Config) way() (*way, error) {
-	switch {
-	case !c.Method.known():
+	if !c.Method.known() {
 		return nil, fmt.Errorf("%v is none of the %d methods", c.Method, int(methodCount))
-	case !c.Boxes.known():
-		return nil, fmt.Errorf("%v are none of the %d kinds of boxes", c.Boxes, int(boxesCount))
-	case ways[c.Method][c.Boxes] == nil:
-		return nil, fmt.Errorf("boxes %v are not for method %v", c.Boxes, c.Method)
 	}
-	return ways[c.Method][c.Boxes], nil
+	return ways[c.Method], nil
 }
 
 // Fits returns in one line why a posterior is none for the method; nil if it is one.

@@ -33,44 +33,35 @@ func TestIncompleteMethods(t *testing.T) {
 			t.Errorf("no case for the field %s", name)
 		}
 	}
-	refused := func(m Method, b Boxes, what string, change func(*way) *way) {
+	refused := func(m Method, what string, change func(*way) *way) {
 		t.Helper()
-		table, cut := ways, *ways[m][b]
-		table[m][b] = change(&cut)
+		table, cut := ways, *ways[m]
+		table[m] = change(&cut)
 		defer func() {
 			t.Helper()
-			if err := fmt.Sprint(recover()); !strings.Contains(err, "no "+what) || !strings.Contains(err, fmt.Sprintf("method %v with boxes %v has", m, b)) {
-				t.Errorf("%v, %v without %s: %s", m, b, what, err)
+			if err := fmt.Sprint(recover()); !strings.Contains(err, "no "+what) || !strings.Contains(err, fmt.Sprintf("method %v has", m)) {
+				t.Errorf("%v without %s: %s", m, what, err)
 			}
 		}()
 		mustBeComplete(table)
 	}
 	for m := range methodCount {
-		for b := range boxesCount {
-			if !m.OfBoxes() && b > 0 {
-				if ways[m][b] != nil {
-					t.Errorf("method %v has boxes", m)
-				}
-				continue
-			}
-			for what, change := range cut {
-				refused(m, b, what, func(w *way) *way { change(w); return w })
-			}
-			refused(m, b, "way", func(*way) *way { return nil })
-			switch run := ways[m][b].run.(type) {
-			case groups:
-				refused(m, b, "run.certify", func(w *way) *way { w.run = groups{nil, run.most}; return w })
-				refused(m, b, "run.most", func(w *way) *way { w.run = groups{run.certify, nil}; return w })
-			case together:
-				refused(m, b, "run", func(w *way) *way { w.run = together(nil); return w })
-			}
+		for what, change := range cut {
+			refused(m, what, func(w *way) *way { change(w); return w })
+		}
+		refused(m, "way", func(*way) *way { return nil })
+		switch run := ways[m].run.(type) {
+		case groups:
+			refused(m, "run.certify", func(w *way) *way { w.run = groups{nil, run.most}; return w })
+			refused(m, "run.most", func(w *way) *way { w.run = groups{run.certify, nil}; return w })
+		case together:
+			refused(m, "run", func(w *way) *way { w.run = together(nil); return w })
 		}
 	}
 	mustBeComplete(ways)
 }
 
-// TestMethodWords: every method and all boxes have a word of their own, which is read as what it
-// was written for.
+// TestMethodWords: every method has a word of its own, which is read as what it was written for.
 func TestMethodWords(t *testing.T) {
 	seen := map[string]bool{"": true}
 	once := func(word string) {
@@ -85,28 +76,16 @@ func TestMethodWords(t *testing.T) {
 			t.Errorf("ParseMethod(%q) is %v, %v", m, got, err)
 		}
 	}
-	for b := range boxesCount {
-		once(b.String())
-		if got, err := ParseBoxes(b.String()); got != b || err != nil {
-			t.Errorf("ParseBoxes(%q) is %v, %v", b, got, err)
-		}
-	}
-	if _, err := ParseBoxes("round"); err == nil || err.Error() != `"round" is none of centred, drawn` {
-		t.Error(err)
-	}
 	if _, err := ParseMethod(""); err == nil || err.Error() != `"" is none of auto, ibp, lbp, clbp, neuronsum, phases, chernoff, finite, statistical` {
 		t.Error(err)
 	}
 }
 
-// TestUnknownMethod: what is no method, or none for the boxes, is refused before anything is done,
-// and is not taken for another.
+// TestUnknownMethod: what is no method is refused before anything is done, and is not taken for another.
 func TestUnknownMethod(t *testing.T) {
 	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
 	for want, cfg := range map[string]Config{
 		"method(-1) is none of the 9 methods": {Method: -1}, "method(9) is none of": {Method: methodCount}, "method(99) is none of": {Method: 99},
-		"boxes(-1) are none of the 2 kinds": {Method: IBP, Boxes: -1}, "boxes(2) are none of": {Method: LBP, Boxes: boxesCount},
-		"boxes drawn are not for method auto": {Boxes: Drawn}, "boxes drawn are not for method clbp": {Method: CLBP, Boxes: Drawn},
 	} {
 		err := Run(context.Background(), []*engine.Engine{e}, cfg, []property.Task{provetest.AtLeast(0, 0, 1)}, nil, func(*claim.Result) error {
 			t.Errorf("%v: a result", cfg)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"psafe/host/model/posterior"
-	"psafe/host/prove/boxes"
 	"psafe/host/prove/chernoff"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
@@ -16,16 +15,6 @@ import (
 )
 
 // Methods that have rooms of their own, by what Config says of them.
-
-// byCentredBoxes is a box around the mean.
-func byCentredBoxes(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	how := boxes.AroundMean{Method: cfg.Method.propagation(), Gamma: cfg.Gamma, Uniform: cfg.Uniform}
-	results, err := boxes.Centred(ctx, e, how, tasks)
-	for _, r := range results {
-		r.Boxing = Centred.String()
-	}
-	return results, err
-}
 
 // byCLBP is concentration LBP.
 func byCLBP(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {

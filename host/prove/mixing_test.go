@@ -38,34 +38,32 @@ func TestMixingNeverLoses(t *testing.T) {
 			}
 			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{provetest.BoxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.3)}, S: s})
 		}
-		for name, method := range map[string]groupMethod{"clbp": byCLBP, "centred": byCentredBoxes} {
-			cfg := Config{Method: LBP, Cells: 3}
-			own, err := method(t.Context(), e, cfg, tasks)
-			if err != nil {
-				t.Fatal(err)
-			}
-			with, err := withMixtures(method)(t.Context(), e, cfg, tasks)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range tasks {
-				a, b := own[i], with[i]
-				switch {
-				case i%3 == 0 && (b.LogP != a.LogP || b.Proof.Mixtures != nil):
-					t.Errorf("%s: a conjunction: %v with mixtures, %v without", name, b.LogP, a.LogP)
-				case b.Lower() < a.Lower() || b.LogP < a.LogP:
-					t.Errorf("%s: %v with mixtures, %v without", name, b.LogP, a.LogP)
-				case b.LogP > a.LogP:
-					more++
-					if b.Proof.Mixtures == nil {
-						t.Errorf("%s: %v with mixtures, %v without, and none is named", name, b.LogP, a.LogP)
-					}
-				case b.Proof.Mixtures != nil:
-					t.Errorf("%s: mixtures that gain nothing", name)
+		cfg := Config{Method: CLBP, Cells: 3}
+		own, err := byCLBP(t.Context(), e, cfg, tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := withMixtures(byCLBP)(t.Context(), e, cfg, tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range tasks {
+			a, b := own[i], with[i]
+			switch {
+			case i%3 == 0 && (b.LogP != a.LogP || b.Proof.Mixtures != nil):
+				t.Errorf("a conjunction: %v with mixtures, %v without", b.LogP, a.LogP)
+			case b.Lower() < a.Lower() || b.LogP < a.LogP:
+				t.Errorf("%v with mixtures, %v without", b.LogP, a.LogP)
+			case b.LogP > a.LogP:
+				more++
+				if b.Proof.Mixtures == nil {
+					t.Errorf("%v with mixtures, %v without, and none is named", b.LogP, a.LogP)
 				}
-				if b.Task != &tasks[i] {
-					t.Errorf("%s: a result of another task", name)
-				}
+			case b.Proof.Mixtures != nil:
+				t.Error("mixtures that gain nothing")
+			}
+			if b.Task != &tasks[i] {
+				t.Error("a result of another task")
 			}
 		}
 		e.Close()

@@ -40,9 +40,7 @@ func TestMixtureWhereNoRowDoes(t *testing.T) {
 	}{
 		{"clbp", prove.Config{Method: prove.CLBP, Cells: 1}, 0.97},
 		{"auto", prove.Config{Method: prove.Auto, Cells: 1}, 0.97},
-		{"a box, intervals", prove.Config{Method: prove.IBP, Uniform: true}, 0},
-		{"a box, lines", prove.Config{Method: prove.LBP}, 0.9},
-		{"drawn boxes", prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 60, Gamma: 1, Seed: 5}, 0.8},
+		{"drawn boxes", prove.Config{Method: prove.LBP, Samples: 60, Gamma: 1, Seed: 5}, 0.8},
 	} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 			for _, sd := range []float64{0.25, 0.5, 1} {
@@ -70,7 +68,7 @@ func TestMixtureOfOneAlternative(t *testing.T) {
 	one := interval(1, 1)
 	post := chain(relu, normal(1, 1), none)
 	for name, s := range map[string]property.Safe{"a row": rows(true, 1, 0), "two of them": rows(true, 1, 0, -1, 5), "one is enough": rows(false, 1, 0, 1, -1)} {
-		for _, cfg := range []prove.Config{viaCLBP, {Method: prove.Auto}, {Method: prove.LBP}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 20, Gamma: 0.5}} {
+		for _, cfg := range []prove.Config{viaCLBP, {Method: prove.Auto}, {Method: prove.IBP, Samples: 20, Gamma: 0.5}} {
 			if r := run(t, bound.Float64, post, cfg, safeOn(s, one))[0]; r.Proof.Mixtures != nil || !(r.Lower() > 0) {
 				t.Errorf("%s, %v: p_lower %v with mixtures %v", name, cfg.Method, r.Lower(), r.Proof.Mixtures)
 			}
@@ -94,8 +92,7 @@ func TestMixturesSimulated(t *testing.T) {
 		task := safeOn(mixable(r, post, points), boxes...)
 		s := simulate(r, net, &task, points, 600)
 		for name, cfg := range map[string]prove.Config{
-			"clbp": {Method: prove.CLBP, Cells: 2}, "lbp": {Method: prove.LBP},
-			"sampled": {Method: prove.LBP, Boxes: prove.Drawn, Samples: 50, Gamma: 0.3},
+			"clbp": {Method: prove.CLBP, Cells: 2}, "lbp": {Method: prove.LBP, Samples: 50, Gamma: 0.3},
 		} {
 			got := run(t, bound.Float64, post, cfg, task)[0]
 			if got.Proof.Mixtures != nil {

@@ -77,7 +77,7 @@ func faultConfigs(post *posterior.Posterior) []prove.Config {
 		return []prove.Config{{Method: prove.Finite, Cells: 8}}
 	}
 	return []prove.Config{
-		{Method: prove.LBP}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 40, Gamma: 0.3},
+		{Method: prove.LBP, Samples: 8, Gamma: 1}, {Method: prove.IBP, Samples: 40, Gamma: 0.3},
 		{Method: prove.CLBP, Cells: 6, Derived: true}, {Method: prove.Statistical, Samples: 20, Confidence: .9, Cells: 6},
 		{Method: prove.Auto, Cells: 4, Samples: 8, Confidence: .9},
 	}

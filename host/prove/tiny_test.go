@@ -23,7 +23,7 @@ func TestTinySpread(t *testing.T) {
 	task := property.Task{Label: -1, T: []property.Box{interval(1, 1)}, S: atLeast(0.5)}
 	for _, sd := range []float64{1e-6, 1e-9, 1e-20, 1e-300, 5e-324} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			if r := run(t, p, oneWeight(1, sd), prove.Config{Method: prove.IBP}, task)[0]; !(r.LogP > -1e-6) {
+			if r := run(t, p, oneWeight(1, sd), prove.Config{Method: prove.IBP, Samples: 1, Gamma: 12}, task)[0]; !(r.LogP > -1e-6) {
 				t.Errorf("sd %v %v: log p %v, want almost 0", sd, p, r.LogP)
 			}
 		}
@@ -36,7 +36,7 @@ func TestCeilingOfRoundedBoxes(t *testing.T) {
 	task := property.Task{Label: -1, T: []property.Box{interval(1, 1)}, S: atLeast(-10)}
 	for _, sd := range []float64{1, 1e-3, 1e-6, 6e-8} {
 		for seed := range uint64(20) {
-			cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 1, Gamma: 1, Seed: seed}
+			cfg := prove.Config{Method: prove.IBP, Samples: 1, Gamma: 1, Seed: seed}
 			r := run(t, bound.Float32, oneWeight(1, sd), cfg, task)[0]
 			if ten := arith.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
 				t.Errorf("sd %v seed %d: log10 p %v, ceiling %v", sd, seed, ten, r.CeilingLog10)

@@ -74,8 +74,7 @@ type column struct {
 	omitted bool
 }
 
-// columns are the fields of records in their order, but for proof. gamma, which is a number or
-// one for each layer, has two.
+// columns are the fields of records in their order, but for proof.
 func columns() []column { return columnsOf(reflect.TypeFor[Record](), "", nil) }
 
 func columnsOf(t reflect.Type, prefix string, path []int) []column {
@@ -91,9 +90,6 @@ func columnsOf(t reflect.Type, prefix string, path []int) []column {
 		}
 		switch {
 		case name == "proof":
-			continue
-		case name == "gamma":
-			list = append(list, column{name: c.name, kind: isNumber, at: at}, column{name: gammaByLayer, at: at})
 			continue
 		case name == "require": // an exact decimal
 			c.kind = isNumber
@@ -112,9 +108,6 @@ func columnsOf(t reflect.Type, prefix string, path []int) []column {
 	return list
 }
 
-// gammaByLayer has gamma where it is a list.
-const gammaByLayer = "gamma_by_layer"
-
 // row is the texts of a record's cells, nil where it says nothing: numbers as the record
 // writes them, so that decimals of bounds are bounds, and lists as JSON.
 func (r *Record) row(columns []column) ([]*string, error) {
@@ -128,9 +121,6 @@ func (r *Record) row(columns []column) ([]*string, error) {
 		text, err := cell(v)
 		if err != nil {
 			return nil, err
-		}
-		if list := v.Kind() == reflect.Slice; c.name == gammaByLayer && !list || c.kind == isNumber && list {
-			continue
 		}
 		texts[i] = text
 		row[i] = &texts[i]

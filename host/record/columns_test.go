@@ -20,10 +20,10 @@ func tableRecords() []*Record {
 	label, seconds := 3, 0.25
 	log10, margin := Down(-0.1), Down(0.1)
 	return []*Record{
-		{Index: 0, Label: &label, Property: "argmax_is:3", Method: "lbp", Boxes: "centred", Gamma: 2.5, PLower: Down(0.1), Log10PLower: &log10, PUpper: Up(0.3),
+		{Index: 0, Label: &label, Property: "argmax_is:3", Method: "lbp", Gamma: 2.5, PLower: Down(0.1), Log10PLower: &log10, PUpper: Up(0.3),
 			Margin: &margin, Require: property.MustExact("0.9"), Verdict: "unsafe", Seconds: &seconds, Seed: 1<<64 - 1, Activations: []string{"relu", "tanh"}, Tasks: 3,
 			Statistical: &Statistical{Samples: 10, Safe: 9, Unsafe: 1, Confidence: 0.99, Lower: 0.5, Upper: 1, Statement: statement}},
-		{Index: 1, Name: "a \"name\", two\nlines;\x1b[31m \u202eleft", Gamma: []float64{1, 2.5}, PUpper: 1, Tau: 1e-300, Require: property.MustExact("1e-3"), Task: 1, Tasks: 3, Activations: []string{}},
+		{Index: 1, Name: "a \"name\", two\nlines;\x1b[31m \u202eleft", Gamma: 0.5, PUpper: 1, Tau: 1e-300, Require: property.MustExact("1e-3"), Task: 1, Tasks: 3, Activations: []string{}},
 		{Index: 2, Clip: []string{"0", "1"}, PLower: Down(math.Nextafter(1, 0)), PUpper: 1, Require: property.MustExact("0.5"), Task: 2, Tasks: 3,
 			Derived: &Derived{InfProbLower: 0.25, InfProbUpper: 1}, Verdict: "safe"},
 	}
@@ -55,9 +55,6 @@ func cellsOf(t *testing.T, records []*Record) (names []string, rows []map[string
 					flatten(prefix+k+".", v)
 				case []any:
 					text, _ := json.Marshal(v)
-					if k == "gamma" {
-						k = "gamma_by_layer"
-					}
 					row[prefix+k] = string(text)
 				case nil:
 				default:
@@ -84,7 +81,7 @@ func rowByJSON(r *Record, columns []column) ([]*string, error) {
 	}
 	row := make([]*string, len(columns))
 	for i, c := range columns {
-		path := strings.Split(strings.TrimSuffix(c.name, "_by_layer"), ".")
+		path := strings.Split(c.name, ".")
 		value := top[path[0]]
 		for _, name := range path[1:] {
 			var inner map[string]json.RawMessage
@@ -94,8 +91,7 @@ func rowByJSON(r *Record, columns []column) ([]*string, error) {
 			}
 			value = inner[name]
 		}
-		list := strings.HasPrefix(string(value), "[")
-		if value == nil || string(value) == "null" || c.kind == isNumber && list || c.name == gammaByLayer && !list {
+		if value == nil || string(value) == "null" {
 			continue
 		}
 		text := string(visible(value))
@@ -116,10 +112,10 @@ func TestRowAsBefore(t *testing.T) {
 	for i, text := range hostile {
 		r := records[i]
 		r.Name, r.Device, r.Activations, r.Clip = text, text, []string{text, ""}, []string{}
-		r.SafeBoxes, r.PeakBytes, r.Gamma, r.Require = new(0), new(int64(1)<<53), any(1e-7), property.MustExact("2/3")
+		r.SafeBoxes, r.PeakBytes, r.Gamma, r.Require = new(0), new(int64(1)<<53), 1e-7, property.MustExact("2/3")
 		r.Derived = &Derived{InfMeanLower: new(Down(-1e-9))}
 		if i%2 == 0 {
-			r.Gamma, r.Activations, r.Require = []float64{1e21, 1e-7}, nil, property.Exact{}
+			r.Gamma, r.Activations, r.Require = 1e21, nil, property.Exact{}
 		}
 	}
 	columns := columns()

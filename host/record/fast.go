@@ -112,15 +112,6 @@ func (f *fast) value(v reflect.Value, before string) bool {
 		return f.texts(to)
 	case *property.Exact:
 		return f.exact(to)
-	case *any: // gamma
-		if at := f.at; !f.token('[') {
-			x, ok := f.number()
-			*to = x
-			return ok
-		} else {
-			f.at = at
-		}
-		return f.object(to)
 	}
 	if v.Kind() == reflect.Pointer {
 		if v.Type().Elem().Kind() == reflect.Struct {

@@ -82,7 +82,7 @@ func TestQuestionsAreDifferent(t *testing.T) {
 	}{
 		"nothing": {func(*Record) {}, true},
 		"method": {func(r *Record) {
-			r.Flags, r.Method = "--method lbp --boxes sampled --gamma 2 --uniform --no-upper --derived", "lbp"
+			r.Flags, r.Method = "--method lbp --samples 9 --gamma 2 --no-upper --derived", "lbp"
 		}, true},
 		"device": {func(r *Record) {
 			r.Device, r.Precision, r.Seed, r.Version, r.Posterior = "x", "float64", 7, "0", "else.npz"

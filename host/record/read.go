@@ -176,8 +176,8 @@ func unmarshal(line []byte) (*Record, error) {
 	return &rec.Record, nil
 }
 
-// check returns what is wrong with a record that was read, and gives gamma its type.
-func (rec *Record) check() (err error) {
+// check returns what is wrong with a record that was read.
+func (rec *Record) check() error {
 	s := rec.Statistical
 	switch {
 	case !(0 <= rec.PLower && float64(rec.PLower) <= float64(rec.PUpper) && rec.PUpper <= 1):
@@ -194,24 +194,5 @@ func (rec *Record) check() (err error) {
 	case len(rec.ID) != idDigits || rec.Numerics < 1:
 		return errors.New("it has no id or no numerics: an older psafe wrote it")
 	}
-	rec.Gamma, err = parseGamma(rec.Gamma)
-	return err
-}
-
-// parseGamma gives a half-width, or one for each layer, the type it was written from.
-func parseGamma(read any) (any, error) {
-	list, ok := read.([]any)
-	if _, one := read.(float64); one || read == nil {
-		return read, nil
-	}
-	var gamma []float64
-	for _, g := range list {
-		x, number := g.(float64)
-		ok = ok && number
-		gamma = append(gamma, x)
-	}
-	if !ok {
-		return nil, errors.New("gamma is neither a number nor a list of numbers")
-	}
-	return gamma, nil
+	return nil
 }

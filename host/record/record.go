@@ -53,11 +53,8 @@ type Record struct {
 
 	// Method holds what gave p_lower, for "auto" the method that gave the best.
 	Method string `json:"method"`
-	// Boxes is "centred" or "sampled" where Method is about weight boxes.
-	Boxes string `json:"boxes,omitempty"`
-	// Gamma is the half-width of the box(es) in standard deviations, by layer if
-	// layers differ; absent where no box was proved or there are none.
-	Gamma any `json:"gamma,omitempty"`
+	// Gamma is the half-width of weight boxes in standard deviations; absent where there are none.
+	Gamma float64 `json:"gamma,omitempty"`
 	// Samples counts drawn boxes, or the networks of a finite posterior.
 	Samples   int  `json:"samples,omitempty"`
 	Tried     int  `json:"boxes_tried,omitempty"`
@@ -93,7 +90,7 @@ type Record struct {
 	// Log10Ceiling bounds what the drawn boxes could hold.
 	Log10Ceiling *Up    `json:"log10_ceiling,omitempty"`
 	Rule         string `json:"rule,omitempty"`
-	// Margin is a lower bound of the least margin at the box in the result.
+	// Margin is the best lower bound of a margin over the boxes.
 	Margin  *Down          `json:"margin"`
 	Require property.Exact `json:"require"`
 	// Verdict is "safe" (p_lower >= require), "unsafe" (p_upper < require) or
@@ -249,18 +246,18 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
 	_, r.Method = Recorded("method", res.Method)
-	_, r.Boxes = Recorded("boxes", res.Boxing)
 	r.Cells, r.Tau = res.Cells, res.Tau
 	if res.Method == prove.Finite.String() {
 		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
 	}
-	if r.Boxes != "" {
+	method, _ := prove.ParseMethod(res.Method)
+	if method.OfBoxes() {
 		r.SafeBoxes = &res.SafeBoxes
 	}
 	if res.Method != prove.Statistical.String() {
 		r.Samples = res.Samples // those of statistical are in its own field
 	}
-	r.Gamma = gammaField(res.Gamma)
+	r.Gamma = res.Gamma
 	r.PLower, r.PUpper = Down(res.Lower()), Up(res.Upper())
 	if d := res.Derived; d != nil {
 		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
@@ -281,7 +278,7 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 		r.Parent = &Parent{s.Of, s.Confidence, Down(s.Lower), Up(s.Upper), parentStatement}
 	}
 	r.Log10PLower = finite[Down](arith.Log10Down(res.LogP))
-	if res.Boxing == prove.Drawn.String() {
+	if method.OfBoxes() {
 		r.Log10Ceiling = finite[Up](res.CeilingLog10)
 	}
 	r.Margin = finite[Down](res.Margin)
@@ -339,18 +336,6 @@ func Verdict(lower, upper float64, require property.Exact) string {
 
 // TimedOut reports whether a time limit ended the search: a longer time might prove more.
 func (r *Record) TimedOut() bool { return r.Stopped == claim.TimeLimit }
-
-func gammaField(gamma []float64) any {
-	if len(gamma) == 0 {
-		return nil
-	}
-	for _, g := range gamma {
-		if g != gamma[0] {
-			return gamma
-		}
-	}
-	return gamma[0]
-}
 
 // finite is a bound, nil if it is none.
 func finite[B ~float64](x float64) *B {

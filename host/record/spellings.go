@@ -6,7 +6,6 @@ package record
 var spellings = []struct{ flag, today, recorded string }{
 	{"", "draws", "samples"},
 	{"method", "finite", "samples"},
-	{"boxes", "drawn", "sampled"},
 }
 
 // Recorded is a flag, without its dashes, and its value as records have them. What is not in the

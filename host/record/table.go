@@ -321,18 +321,11 @@ func plain(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// method names what gave p_lower, with the half-widths of a weight box.
+// method names what gave p_lower, with the half-width of weight boxes.
 func (r *Record) method() string {
 	text := MethodToday(r.Method)
-	switch g := r.Gamma.(type) {
-	case float64:
-		text += " gamma " + strconv.FormatFloat(g, 'f', 2, 64)
-	case []float64:
-		separator := " gamma "
-		for _, x := range g {
-			text += separator + strconv.FormatFloat(x, 'f', 2, 64)
-			separator = "/"
-		}
+	if r.Gamma != 0 {
+		text += " gamma " + strconv.FormatFloat(r.Gamma, 'f', 2, 64)
 	}
 	return text
 }

@@ -49,12 +49,12 @@ with open(out, "w") as f:
 sys.exit(10 if "--fail-unless" in a else 0)
 """ % sys.executable)
     os.chmod(program, os.stat(program).st_mode | stat.S_IXUSR)
-    got = px.certify(path("net"), points, eps=1 / 3, program=program, frame=False, clip=(0, 1), require=np.float64(0.95), uniform=True,
+    got = px.certify(path("net"), points, eps=1 / 3, program=program, frame=False, clip=(0, 1), require=np.float64(0.95), strict=True,
                      draws=None, quiet=False, fail_unless="p_lower>=0.5", options={"cells": 3, "no_upper": True, "seed": None}, label=np.array([0, 1, 1]))
     asked = got[1]["asked"]
     where = os.path.dirname(asked[asked.index("--inputs") + 1])
     assert asked == ["certify", "--posterior", path("net"), "--inputs", where + "/points.npy", "--eps", repr(1 / 3), "--out", where + "/results.jsonl",
-                     "--overwrite", "--progress", "none", "--clip", "0,1", "--require", "0.95", "--uniform", "--fail-unless", "p_lower>=0.5", "--options", "cells=3,no-upper",
+                     "--overwrite", "--progress", "none", "--clip", "0,1", "--require", "0.95", "--strict", "--fail-unless", "p_lower>=0.5", "--options", "cells=3,no-upper",
                      "--label", where + "/labels.npy"], asked
     assert not os.path.exists(where)
     kept = os.path.join(FOLDER, "kept")

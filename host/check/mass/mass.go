@@ -1,5 +1,5 @@
-// Package mass bounds the probability of weight boxes from below (docs/theory.md, section 2): of one, of the union of
-// several, and of one that is widened by weights that cannot matter.
+// Package mass bounds the probability of weight boxes from below (docs/theory.md, section 2): of one, and of the union
+// of several.
 package mass
 
 import (
@@ -8,8 +8,6 @@ import (
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
 	"psafe/host/check/law"
-	"psafe/host/check/relax"
-	"psafe/host/model/posterior"
 )
 
 // mass is the probability of a box of independent normal weights on the way through its
@@ -25,19 +23,6 @@ type mass struct {
 }
 
 const restScale = 0x1p600
-
-// OfBox is the chance that the weights lie in the box, for every standard deviation in
-// [SdLo, SdHi]: docs/theory.md (6). Infinite ends are allowed.
-func OfBox(post *posterior.Posterior, b *relax.WeightBox) law.Chance {
-	p := mass{m: arith.DDOf(1)}
-	for a, g := range post.Params() {
-		lo, hi := b.Lo[a], b.Hi[a]
-		for w, mean := range g.Mean {
-			p.interval(lo[w], hi[w], mean, g.SdLo[w], g.SdHi[w])
-		}
-	}
-	return p.chance()
-}
 
 // chance returns what has been multiplied so far. Sums of errors meet fewer than 2^30 roundings,
 // which 1+2^-20 outweighs.

@@ -63,7 +63,7 @@ func TestMassAgainstMeasure(t *testing.T) {
 		n := 2 + rng.IntN(1<<rng.IntN(9))
 		mean, sdLo, sdHi, lo, hi := checktest.RandomBox(rng, n, rng.IntN(2) == 0)
 		logP := measure.LogMassDown(lo, hi, mean, sdLo, sdHi)
-		c := OfBox(checktest.OneLayer(mean, sdLo, sdHi), boxOfEnds(lo, hi))
+		c := allWeights(checktest.OneLayer(mean, sdLo, sdHi)).chanceOf(lo, hi)
 		if math.IsInf(logP, -1) {
 			continue
 		}
@@ -95,7 +95,7 @@ func TestMassExact(t *testing.T) {
 			}
 			exact.Mul(exact, f)
 		}
-		got := OfBox(checktest.OneLayer(mean, sd, sd), boxOfEnds(lo, hi)).Value()
+		got := allWeights(checktest.OneLayer(mean, sd, sd)).chanceOf(lo, hi).Value()
 		if got.Cmp(exact) > 0 {
 			t.Fatalf("mass %v is above the exact one %v", got, exact)
 		}
@@ -114,7 +114,7 @@ func TestMassOfSpreads(t *testing.T) {
 		for j := range sdLo {
 			sdLo[j] *= rng.Float64()
 		}
-		got := OfBox(checktest.OneLayer(mean, sdLo, sdHi), boxOfEnds(lo, hi)).Value()
+		got := allWeights(checktest.OneLayer(mean, sdLo, sdHi)).chanceOf(lo, hi).Value()
 		for range 4 {
 			exact := big.NewFloat(1).SetPrec(4000)
 			for j := range mean {

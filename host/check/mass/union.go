@@ -29,14 +29,18 @@ func allWeights(post *posterior.Posterior) *weights {
 	return w
 }
 
-// massOf is at most the probability of [lo, hi].
-func (w *weights) massOf(lo, hi []float64) *big.Float {
+// chanceOf is the chance that the weights lie in [lo, hi], for every standard deviation in
+// [sdLo, sdHi]: docs/theory.md (6). Infinite ends are allowed.
+func (w *weights) chanceOf(lo, hi []float64) law.Chance {
 	p := mass{m: arith.DDOf(1)}
 	for j := 0; j < len(lo) && !p.none; j++ {
 		p.interval(lo[j], hi[j], w.mean[j], w.sdLo[j], w.sdHi[j])
 	}
-	return p.chance().Value()
+	return p.chance()
 }
+
+// massOf is at most the probability of [lo, hi].
+func (w *weights) massOf(lo, hi []float64) *big.Float { return w.chanceOf(lo, hi).Value() }
 
 // How much work a union may be: pairs of boxes times weights, boxes, and coordinates and
 // number of disjoint pieces. Whatever is left out only lowers the bound.

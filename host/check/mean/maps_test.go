@@ -24,7 +24,7 @@ func TestRefusedMaps(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	f := relax.Formats["float64"]
-	b, err := relax.BoxOf(post, &f, []float64{1, 1}, nil)
+	b, err := relax.BoxOf(post, &f, 1, func(int, int) float32 { return 0 })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -21,19 +20,17 @@ func (r *Record) consistentFlags() error {
 	if err != nil {
 		return fmt.Errorf("flags: %w", err)
 	}
-	boxes, sampled := f["--method"] == "ibp" || f["--method"] == "lbp", r.Boxes == "sampled"
+	boxes := f["--method"] == "ibp" || f["--method"] == "lbp"
 	for _, of := range []struct {
 		wrong bool
 		words string
 	}{
 		{!r.byMethod(f["--method"]), "the method is another than that of the record, or auto would not have taken it"},
-		{!boxes && (f.Has("--boxes") || f.Has("--gamma") || f.Has("--splits") || f.Has("--uniform")), "weight boxes are for ibp and lbp"},
-		{sampled && (f.Has("--splits") || f.Has("--uniform") || f.Has("--time-limit")), "splits, uniform and a time limit are not for drawn boxes"},
-		{boxes && f.or("--boxes", "centred") != r.Boxes, "the boxes are others than those of the record"},
+		{!boxes && f.Has("--gamma"), "weight boxes are for ibp and lbp"},
+		{boxes && f.Has("--time-limit"), "a time limit is not for weight boxes"},
 		{f.Has("--cells") && (boxes || f.Number("--cells") == 0), "the cells are none"},
 		{f.Has("--depth") && (f["--method"] != "lbp" && f["--method"] != "clbp" || f.Number("--depth") == 0), "rows of no depth, or of a method without rows"},
 		{f.Has("--gamma") && !r.gammaIs(f["--gamma"]), "the gamma is another than that of the record"},
-		{f.Has("--uniform") && len(r.Gamma) > 1 && slices.Min(r.Gamma) != slices.Max(r.Gamma), "the gamma of the record is not uniform"},
 		{f.Has("--no-upper") && !r.PUpper.Is(1), "there is no upper bound"},
 		{f.Has("--derived") != (r.Derived != nil), "they and the record do not agree on derived bounds"},
 		{(f["--target"] == "decision") != (r.Decision != nil), "they and the record do not agree on a decision"},
@@ -66,17 +63,13 @@ func (r *Record) byMethod(asked string) bool {
 	if asked != "auto" {
 		return asked == r.Method
 	}
-	return r.Method == "clbp" || r.Claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "chernoff" || r.Method == "lbp")
+	return r.Method == "clbp" || r.Claims() && (r.Method == "neuronsum" || r.Method == "phases" || r.Method == "chernoff")
 }
 
-// gammaIs reports whether the boxes of a record, if it has any, have a half-width that was given.
+// gammaIs reports whether the boxes of a record have a half-width that was given.
 func (r *Record) gammaIs(text string) bool {
 	g, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(g > 0) {
-		return false
-	}
-	g = precisions[r.Precision](g)
-	return !slices.ContainsFunc(r.Gamma, func(is float64) bool { return is != g })
+	return err == nil && g > 0 && r.Gamma == precisions[r.Precision](g)
 }
 
 // isTime reports whether the text of a flag is a time.
@@ -92,9 +85,9 @@ func (r *Record) consistentDraws(f flagList) error {
 	switch {
 	case f.Has("--samples") && n == 0:
 		return fmt.Errorf("flags: the samples are none: %.99q", r.Flags)
-	case r.Boxes == "sampled" && (s != nil || n > 0 && n != r.Samples || f.Has("--confidence")):
+	case r.Boxed() && (s != nil || n > 0 && n != r.Samples || f.Has("--confidence")):
 		return fmt.Errorf("samples: %d, or an interval, and the flags are %.99q", r.Samples, r.Flags)
-	case r.Boxes == "sampled":
+	case r.Boxed():
 		return nil
 	case (s != nil) != (n > 0 || r.Method == "statistical"):
 		return fmt.Errorf("statistical: it is there without --samples, or is not there with them: %.99q", r.Flags)

@@ -18,7 +18,7 @@ func (r *Record) sizes() error {
 		field   string
 		n, most int
 	}{
-		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
+		{"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree}, {"proof: lines", len(r.Proof.Lines), mostTree},
 		{"proof: plans", len(r.Proof.Plans), mostTree},
 		{"proof: boxes", len(r.Proof.Boxes), mostBoxes},
@@ -51,20 +51,18 @@ func (r *Record) consistentMethod() error {
 	switch finite := r.Method == "samples"; {
 	case !slices.Contains(methodWords, r.Method):
 		return fmt.Errorf("method: %.40q is none that this program knows", r.Method)
-	case r.Rule == "disjoint":
-		return errors.New("rule: pieces of a weight box, of --splits, which this program does not know: certify again without it")
 	case precisions[r.Precision] == nil:
 		return fmt.Errorf("precision: %.40q is neither float32 nor float64", r.Precision)
 	case r.Method == "neuronsum" && r.Precision != "float64":
 		return errors.New("precision: sums of neurons are float64")
 	case r.Index < 0 || r.Samples < 0 || r.Tried < 0 || r.Cells < 0 || r.Seconds != nil && !(*r.Seconds >= 0) || r.PeakBytes != nil && *r.PeakBytes < 0:
 		return errors.New("samples: it is below 0, or index, boxes_tried, cells, seconds or peak_bytes is")
-	case !r.Boxed() && (r.Margin != nil || r.Rule != "" || len(r.Gamma) > 0 || r.Tried != 0 || r.Boxes != "" || r.SafeBoxes != nil):
-		return fmt.Errorf("margin: method %s has none, and no boxes, rule, gamma, boxes_tried or safe_boxes", r.Method)
+	case !r.Boxed() && (r.Margin != nil || r.Rule != "" || r.Gamma != 0 || r.Tried != 0 || r.SafeBoxes != nil):
+		return fmt.Errorf("margin: method %s has none, and no rule, gamma, boxes_tried or safe_boxes", r.Method)
 	case finite != (r.SafeSamples != nil) || finite != (r.UnsafeSamples != nil):
 		return fmt.Errorf("safe_samples: method samples has them, and unsafe_samples, and no other, this is %s", r.Method)
-	case !finite && r.Boxes != "sampled" && r.Samples != 0:
-		return fmt.Errorf("samples: method %s has none unless boxes are sampled", r.Method)
+	case !finite && !r.Boxed() && r.Samples != 0:
+		return fmt.Errorf("samples: method %s has none", r.Method)
 	case finite && !(0 <= *r.SafeSamples && 0 <= *r.UnsafeSamples && r.Samples >= 1 && *r.SafeSamples <= r.Samples-*r.UnsafeSamples):
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
 	case r.Method == "phases" && (r.Cells > 0) != (r.Proof.Cells != nil):
@@ -77,10 +75,10 @@ func (r *Record) consistentMethod() error {
 		return errors.New("statistical: it is missing")
 	case r.Method == "statistical" && r.Claims():
 		return errors.New("p_lower: drawn networks prove none")
-	case r.Seed != 0 && r.Boxes != "sampled" && r.Statistical == nil:
+	case r.Seed != 0 && !r.Boxed() && r.Statistical == nil:
 		return fmt.Errorf("seed: it is %d, and nothing was drawn", r.Seed)
-	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10Ceiling.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
-		return errors.New("log10_ceiling: it is above 0, below log10_p_lower, or of no drawn boxes")
+	case r.Log10Ceiling != nil && (!r.Boxed() || r.Log10Ceiling.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
+		return errors.New("log10_ceiling: it is above 0, below log10_p_lower, or of no weight boxes")
 	}
 	return nil
 }
@@ -106,8 +104,7 @@ func (r *Record) consistentProof() error {
 		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"chernoff", p.Chernoff != nil, lower && r.Method == "chernoff"},
 		{"mixtures", p.Mixtures != nil, lower && (r.Boxed() || r.Cut() || p.Leaves != nil)},
-		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
-		{"cuts", p.Cuts != nil, false}, // of pieces of boxes
+		{"boxes", p.Boxes != nil, lower && r.Boxed()},
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.Is(1) && r.Method != "samples"},
 		{"decision", p.Decision != nil, r.Decision != nil},
@@ -125,29 +122,21 @@ func (r *Record) consistentBoxes() error {
 	if !r.Boxed() {
 		return nil
 	}
-	if r.Boxes != "centred" && r.Boxes != "sampled" {
-		return fmt.Errorf("boxes: %.40q is neither centred nor sampled", r.Boxes)
-	}
-	sampled := r.Boxes == "sampled"
 	switch {
 	case r.SafeBoxes == nil || *r.SafeBoxes < 0 || *r.SafeBoxes > r.Tried:
 		return fmt.Errorf("safe_boxes: it is missing, below 0 or above boxes_tried, %d", r.Tried)
-	case sampled && (r.Samples < 1 || r.Tried != r.Samples):
+	case r.Samples < 1 || r.Tried != r.Samples:
 		return fmt.Errorf("samples: %d, but %d boxes were tried", r.Samples, r.Tried)
-	case !slices.ContainsFunc(rules, func(u boxRule) bool { return u.word == r.Rule && u.sampled == sampled && u.claims(r.Claims()) }):
-		return fmt.Errorf("rule: %.40q is none of %s boxes that prove what p_lower and log10_p_lower say", r.Rule, r.Boxes)
+	case r.Claims() && !slices.Contains(claimingRules, r.Rule) || !r.Claims() && r.Rule != "" && r.Rule != noMass:
+		return fmt.Errorf("rule: %.40q is none of boxes that prove what p_lower and log10_p_lower say", r.Rule)
 	case (*r.SafeBoxes > 0) != (r.Rule != ""):
 		return fmt.Errorf("safe_boxes: %d by the rule %q", *r.SafeBoxes, r.Rule)
-	case r.Rule == OneBox && *r.SafeBoxes != 1:
-		return fmt.Errorf("safe_boxes: %d for one box", *r.SafeBoxes)
-	case sampled && r.Claims() && !(1 <= len(r.Proof.Boxes) && len(r.Proof.Boxes) <= *r.SafeBoxes):
+	case r.Claims() && !(1 <= len(r.Proof.Boxes) && len(r.Proof.Boxes) <= *r.SafeBoxes):
 		return fmt.Errorf("safe_boxes: %d, the proof has %d", *r.SafeBoxes, len(r.Proof.Boxes))
-	case sampled && len(r.Proof.Boxes) == 1 && r.Rule != LargestBox:
+	case len(r.Proof.Boxes) == 1 && r.Rule != LargestBox:
 		return fmt.Errorf("rule: %.40q of a single box", r.Rule)
-	case (len(r.Gamma) > 0) != (sampled || r.Rule != ""):
-		return errors.New("gamma: it is missing, or there although no box is said to be safe")
-	case sampled && slices.Min(r.Gamma) != slices.Max(r.Gamma):
-		return errors.New("gamma: drawn boxes have the same in all layers")
+	case !(r.Gamma > 0):
+		return errors.New("gamma: it is missing, or not above 0")
 	case r.Margin == nil:
 	case (r.Margin.Cmp(property.Exact{}) >= 0) != (*r.SafeBoxes > 0):
 		return fmt.Errorf("margin: a box with a margin from 0 on is safe, another is not: it is %v, with %d safe boxes", r.Margin, *r.SafeBoxes)
@@ -155,18 +144,8 @@ func (r *Record) consistentBoxes() error {
 	return nil
 }
 
-// boxRule is a value of the field rule: of which boxes it is, and whether it claims a bound.
-type boxRule struct {
-	word    string
-	sampled bool
-	claims  func(bool) bool
-}
-
-var rules = func() []boxRule {
-	yes, no, either := func(c bool) bool { return c }, func(c bool) bool { return !c }, func(bool) bool { return true }
-	return []boxRule{{"", false, no}, {OneBox, false, either}, {"", true, no}, {noMass, true, no},
-		{LargestBox, true, yes}, {"chain", true, yes}, {"de Caen", true, yes}, {"disjoint pieces", true, yes}}
-}()
+// claimingRules are values of the field rule where a bound is claimed.
+var claimingRules = []string{LargestBox, "chain", "de Caen", "disjoint pieces"}
 
 // consistentLogarithm reports whether p_lower and log10_p_lower are of one number, however it is
 // rounded.

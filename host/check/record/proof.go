@@ -114,7 +114,6 @@ type proof struct {
 	Chernoff json.RawMessage `json:"chernoff,omitempty"`
 	Mixtures [][]float64     `json:"mixtures,omitempty"`
 	Boxes    []int           `json:"boxes,omitempty"`
-	Cuts     [][]float64     `json:"cuts,omitempty"`
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`

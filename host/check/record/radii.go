@@ -18,7 +18,7 @@ func (r *Record) ConsistentEnd(f flagList) error {
 		return fmt.Errorf("radius_end: it is %.20q, and the flags are %.99q", r.RadiusEnd, r.Flags)
 	case r.RadiusEnd == "":
 		return nil
-	case r.RadiusEnd != "certified" && (r.RadiusEnd != "refuted" || f.Has("--no-upper")) || f.Has("--time-limit") || r.Boxes == "sampled":
+	case r.RadiusEnd != "certified" && (r.RadiusEnd != "refuted" || f.Has("--no-upper")) || f.Has("--time-limit") || r.Boxed():
 		return fmt.Errorf("radius_end: it is %.20q, and the flags are %.99q", r.RadiusEnd, r.Flags)
 	}
 	eps, err := property.NewExact(r.Eps)

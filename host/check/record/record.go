@@ -44,8 +44,7 @@ type Record struct {
 	RadiusEnd string `json:"radius_end,omitempty"`
 
 	Method        string    `json:"method"`
-	Boxes         string    `json:"boxes,omitempty"`
-	Gamma         perLayer  `json:"gamma,omitempty"`
+	Gamma         float64   `json:"gamma,omitempty"`
 	Samples       int       `json:"samples,omitempty"`
 	Tried         int       `json:"boxes_tried,omitempty"`
 	SafeBoxes     *int      `json:"safe_boxes,omitempty"`
@@ -169,6 +168,7 @@ type parent struct {
 	Statement  string   `json:"statement"`
 }
 
+// mostLayers is the most that a list with an entry for each layer may have.
 const mostLayers = 1 << 16
 
 // Claims reports whether the record claims a lower bound.
@@ -205,7 +205,6 @@ func (d *decision) Claims() bool {
 // Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
 // unions, of which the best one proves.
 const (
-	OneBox     = "one box"
 	LargestBox = "largest box"
 	noMass     = "none"
 )

@@ -33,33 +33,6 @@ func (d *Decimal) String() string { return d.text }
 // Is reports whether the number is that whole number.
 func (d *Decimal) Is(n float64) bool { return d.Lo == n && d.Hi == n }
 
-// perLayer is a number for each layer, or one for all.
-type perLayer []float64
-
-// UnmarshalJSON reads a number or a list of numbers.
-func (p *perLayer) UnmarshalJSON(text []byte) error {
-	var list []float64
-	if len(text) > 0 && text[0] != '[' {
-		list = make([]float64, 1)
-		*p = list
-		return json.Unmarshal(text, &list[0])
-	}
-	err := json.Unmarshal(text, &list)
-	*p = list
-	return err
-}
-
-// Of is the number of each layer.
-func (p perLayer) Of(layers int) ([]float64, error) {
-	switch {
-	case len(p) == layers:
-		return p, nil
-	case len(p) == 1:
-		return slices.Repeat(p, layers), nil
-	}
-	return nil, fmt.Errorf("gamma: %d numbers for %d layers", len(p), layers)
-}
-
 // Strictly decodes JSON text into v, a pointer to a struct: a field that v does not have, by
 // its exact name, or that is there twice, at any depth, is an error, and so is anything
 // behind the text.
@@ -119,7 +92,7 @@ func onceEach(dec *json.Decoder, known []string, depth int) error {
 			case seen[name]:
 				return fmt.Errorf("%.40q: it is there twice", name)
 			case known != nil && !slices.Contains(known, name), strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-				return fmt.Errorf("%.40q: a field that this program does not know", name)
+				return fmt.Errorf("%.40q: a field that this program does not know: check the record with the version that it names", name)
 			}
 			seen[name] = true
 		}

@@ -32,7 +32,7 @@ func TestDepth(t *testing.T) {
 				t.Fatal(err)
 			}
 			n.Lines, n.Graph.Depth = true, depth
-			lo, _ := n.RowsLo(x, rows)
+			lo := n.RowsLo(x, rows)
 			if got[depth] = lo[0]; math.Abs(lo[0]-want[0]) > 1e-9*max(1, math.Abs(want[0])) {
 				t.Errorf("%d: depth %d: certify has %v, check %v", i, depth, want[0], lo[0])
 			}

@@ -43,12 +43,7 @@ func chained(rng *rand.Rand, gamma float64) (places, dense Network) {
 	for k := range s.Post.Layers {
 		s.Post.Layers[k].Sources = nil
 	}
-	f := Formats["float64"]
-	b, err := BoxOf(s.Post, &f, []float64{gamma, gamma, gamma}, nil)
-	if err != nil {
-		panic(err)
-	}
-	n, err := b.Network(s.Post)
+	n, err := boxAround(s.Post, []float64{gamma, gamma, gamma}).Network(s.Post)
 	if err != nil {
 		panic(err)
 	}
@@ -74,8 +69,8 @@ func TestGraphDense(t *testing.T) {
 		rows := property.ArgmaxIs(0, 2).Rows
 		for _, lines := range []bool{false, true} {
 			places.Lines, dense.Lines = lines, lines
-			got, _ := places.RowsLo(x, rows)
-			want, _ := dense.RowsLo(x, rows)
+			got := places.RowsLo(x, rows)
+			want := dense.RowsLo(x, rows)
 			tol := 1e-12 * (1 + math.Abs(want[0]))
 			if equal := !lines || gamma == 0; got[0] < want[0]-tol || equal && got[0] > want[0]+tol {
 				t.Errorf("case %d gamma %v lines %v: %v, as a dense network %v", n, gamma, lines, got[0], want[0])

@@ -26,14 +26,14 @@ func TestGraphBoxesGenuine(t *testing.T) {
 					t.Fatal(err)
 				}
 				n.Lines, n.Graph.Depth = m == bound.LBP, i%3
-				got, _ := n.RowsLo(task.T[0], task.S.Rows)
+				got := n.RowsLo(task.T[0], task.S.Rows)
 				for r := range got {
 					if got[r] >= want[r] {
 						continue
 					}
 					below++
 					for n.By.Try = 1; got[r] < want[r] && n.By.Try < Tries; n.By.Try++ {
-						again, _ := n.RowsLo(task.T[0], task.S.Rows)
+						again := n.RowsLo(task.T[0], task.S.Rows)
 						got[r] = max(got[r], again[r])
 					}
 					if got[r] < want[r] {

@@ -71,8 +71,8 @@ func randomTiny(rng *rand.Rand, acts []net.Activation) tiny {
 }
 
 // drawn evaluates the rows at a network and an input of t, drawn at random, exactly but for
-// curved activations. It also says which neurons are positive.
-func (t *tiny) drawn(rng *rand.Rand) (rows []*big.Rat, positive [][]bool) {
+// curved activations.
+func (t *tiny) drawn(rng *rand.Rand) (rows []*big.Rat) {
 	var z []*big.Rat
 	for j := range t.x.Lo {
 		z = append(z, checktest.Exactly(checktest.In(rng, t.x.Lo[j], t.x.Hi[j])))
@@ -80,17 +80,15 @@ func (t *tiny) drawn(rng *rand.Rand) (rows []*big.Rat, positive [][]bool) {
 	for k := range t.net.Layers {
 		l := &t.net.Layers[k]
 		next := make([]*big.Rat, l.Out)
-		on := make([]bool, l.Out)
 		for i := range next {
 			next[i] = checktest.Exactly(checktest.In(rng, l.B.Lo[i], l.B.Hi[i]))
 			for j := range z {
 				w := checktest.Exactly(checktest.In(rng, l.W.Lo[j*l.Out+i], l.W.Hi[j*l.Out+i]))
 				next[i].Add(next[i], w.Mul(w, z[j]))
 			}
-			on[i] = next[i].Sign() > 0
 			next[i] = checktest.ValueOf(l.Act, next[i])
 		}
-		z, positive = next, append(positive, on)
+		z = next
 	}
 	for _, r := range t.rows {
 		v := checktest.Exactly(r.D)
@@ -100,7 +98,7 @@ func (t *tiny) drawn(rng *rand.Rand) (rows []*big.Rat, positive [][]bool) {
 		}
 		rows = append(rows, v)
 	}
-	return rows, positive
+	return rows
 }
 
 // TestRowsLo draws networks and inputs inside of the boxes: no row may be below its bound.
@@ -117,20 +115,12 @@ func TestRowsLo(t *testing.T) {
 			try   uint64
 		}{{false, 0}, {true, 0}, {true, 1}} {
 			q.net.Lines, q.net.By.Try = kind.lines, kind.try
-			lo, dead := q.net.RowsLo(q.x, q.rows)
+			lo := q.net.RowsLo(q.x, q.rows)
 			for range 15 {
-				rows, positive := q.drawn(rng)
-				for r, v := range rows {
+				for r, v := range q.drawn(rng) {
 					if v.Add(v, slack); math.IsNaN(lo[r]) || checktest.Exactly(lo[r]).Cmp(v) > 0 {
 						f, _ := v.Float64()
 						t.Fatalf("case %d %+v: row %d is %v at a point, its bound %v", n, kind, r, f, lo[r])
-					}
-				}
-				for k := range dead {
-					for i, d := range dead[k] {
-						if d && positive[k][i] {
-							t.Fatalf("case %d %+v: neuron %d of layer %d is positive and called dead", n, kind, i, k)
-						}
 					}
 				}
 			}
@@ -153,9 +143,8 @@ func TestRowsLoExact(t *testing.T) {
 			q.rows[r].CHi = q.rows[r].CLo
 		}
 		q.net.Lines = rng.IntN(2) == 0
-		lo, _ := q.net.RowsLo(q.x, q.rows)
-		rows, _ := q.drawn(rng)
-		for r, v := range rows {
+		lo := q.net.RowsLo(q.x, q.rows)
+		for r, v := range q.drawn(rng) {
 			want, _ := v.Float64()
 			if !(math.Abs(lo[r]-want) <= 1e-12*(1+math.Abs(want))) {
 				t.Fatalf("row %d at a point is %v, bound %v", r, want, lo[r])
@@ -239,14 +228,14 @@ func TestRowsLoAgainstBound(t *testing.T) {
 				want, box := propagated(t, post, p, m, 3*rng.Float64(), x, rows)
 				n := explicit(post, box)
 				n.Lines = m == bound.LBP
-				got, _ := n.RowsLo(x, rows)
+				got := n.RowsLo(x, rows)
 				for r := range rows {
 					if got[r] >= want[r] {
 						continue
 					}
 					below++
 					for n.By.Try = 1; got[r] < want[r] && n.By.Try < 32; n.By.Try++ {
-						again, _ := n.RowsLo(x, rows)
+						again := n.RowsLo(x, rows)
 						got[r] = max(got[r], again[r])
 					}
 					if got[r] < want[r] {

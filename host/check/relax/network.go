@@ -1,7 +1,6 @@
 // Package relax bounds rows of a network with weights in intervals, on a box of inputs: by
 // intervals and by lines (docs/theory.md, section 4), for the checker. Layer and Graph say what
-// meets what, Pass goes up a network and Down takes rows back; a WeightBox is what certify drew, or
-// cut.
+// meets what, Pass goes up a network and Down takes rows back; a WeightBox is what certify drew.
 package relax
 
 import (
@@ -11,22 +10,15 @@ import (
 )
 
 // RowsLo bounds rows of a property from below, for every network of n and every input x of
-// the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known. dead
-// tells for each hidden layer which neurons have a pre-activation <= 0 for all of them.
+// the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known.
 // Intervals: docs/theory.md (2); lines: (3), (4), without a charge for roundings, since
 // sums are known in twice the precision and coefficients are rounded to the safe side.
-func (n *Network) RowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
+func (n *Network) RowsLo(box property.Box, rows []property.Row) (lo []float64) {
 	n.By.drawn = 0
 	p := n.NewPass(Span{box.Lo, box.Hi})
 	last := len(n.Layers) - 1
 	for k := range last {
 		p.HiddenLayer(k)
-		h := &p.Hidden[k]
-		never := make([]bool, len(h.Pre.Hi))
-		for i, t := range h.Pre.Hi {
-			never[i] = t <= 0
-		}
-		dead = append(dead, never)
 	}
 	for r := range rows {
 		s, c := n.Layers[last].Merged(&rows[r])
@@ -36,7 +28,7 @@ func (n *Network) RowsLo(box property.Box, rows []property.Row) (lo []float64, d
 		}
 		lo = append(lo, bound)
 	}
-	return lo, dead
+	return lo
 }
 
 // Tries is the number of times that lines are chosen before a box is given up.
@@ -60,7 +52,7 @@ func (n *Network) SafeOn(boxes []property.Box, s *property.Safe, tries uint64) b
 
 func (n *Network) holdsOn(b property.Box, s *property.Safe, tries uint64) bool {
 	intervals := Network{Layers: n.Layers, Graph: n.Graph}
-	if lo, _ := intervals.RowsLo(b, s.Rows); s.Holds(lo) {
+	if s.Holds(intervals.RowsLo(b, s.Rows)) {
 		return true
 	}
 	for try := range tries {
@@ -74,8 +66,7 @@ func (n *Network) holdsOn(b property.Box, s *property.Safe, tries uint64) bool {
 // ByLines is RowsLo by lines, of the try of this number.
 func (n *Network) ByLines(b property.Box, rows []property.Row, try uint64) []float64 {
 	lines := Network{Layers: n.Layers, Graph: n.Graph, Lines: true, By: Choice{Try: try}}
-	lo, _ := lines.RowsLo(b, rows)
-	return lo
+	return lines.RowsLo(b, rows)
 }
 
 func (n *Network) NewPass(x Span) *Pass {

@@ -34,28 +34,23 @@ func (f *Numbers) below(x float64) float64 {
 
 func (f *Numbers) above(x float64) float64 { return -f.below(-x) }
 
-// BoxOf is the box of half-widths gamma, by layer, around the mean, or around the numbers that
-// draw gives: docs/theory.md, DrawBox. Ends are c - h and c + h with c = centre + unit n and
+// BoxOf is the box of half-width gamma around the numbers that draw gives, in standard deviations
+// from the mean: docs/theory.md, DrawBox. Ends are c - h and c + h with c = centre + unit n and
 // h = gamma unit, each operation rounded to nearest in the format. A weight without spread is
 // its mean, enclosed; unit is its standard deviation, or a little more.
-func BoxOf(post *posterior.Posterior, f *Numbers, gamma []float64, draw func(array, weight int) float32) (*WeightBox, error) {
-	b := &WeightBox{}
+func BoxOf(post *posterior.Posterior, f *Numbers, gamma float64, draw func(array, weight int) float32) (*WeightBox, error) {
+	b, width := &WeightBox{}, f.nearest(gamma)
+	if !(width >= 0 && width <= math.MaxFloat64) {
+		return nil, fmt.Errorf("gamma: it is %v", gamma)
+	}
 	for a, g := range post.Params() {
-		width := f.nearest(gamma[a/2])
-		if !(width >= 0 && width <= math.MaxFloat64) {
-			return nil, fmt.Errorf("gamma: it is %v", gamma[a/2])
-		}
 		lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
 		for w, mean := range g.Mean {
 			if g.SdHi[w] == 0 {
 				lo[w], hi[w] = f.below(mean), f.above(mean)
 			} else {
 				step := f.above(max(g.SdHi[w], 4*f.unit*math.Abs(mean), 4*f.eta))
-				var n float32
-				if draw != nil {
-					n = draw(a, w)
-				}
-				c := f.nearest(f.nearest(mean) + f.nearest(step*float64(n)))
+				c := f.nearest(f.nearest(mean) + f.nearest(step*float64(draw(a, w))))
 				h := f.nearest(width * step)
 				lo[w], hi[w] = f.nearest(c-h), f.nearest(c+h)
 			}

@@ -29,11 +29,11 @@ func TestBoxOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var draw func(a, w int) float32
+			draw := func(int, int) float32 { return 0 }
 			if spec.Sampled {
 				draw = func(a, w int) float32 { return arith.Normal(spec.Seed, spec.First+2, uint32(a), uint32(w)) }
 			}
-			got, err := BoxOf(post, &f, []float64{gamma}, draw)
+			got, err := BoxOf(post, &f, gamma, draw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestBoxOfErrors(t *testing.T) {
 	post := checktest.OneLayer([]float64{1, 1e30}, []float64{1, 1e37}, []float64{1, 1e37})
 	f := Formats["float32"]
 	for _, gamma := range []float64{-1, math.NaN(), math.Inf(1), 100} {
-		if _, err := BoxOf(post, &f, []float64{gamma}, nil); err == nil {
+		if _, err := BoxOf(post, &f, gamma, func(int, int) float32 { return 0 }); err == nil {
 			t.Errorf("gamma %v makes a box", gamma)
 		}
 	}

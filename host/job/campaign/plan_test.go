@@ -85,7 +85,7 @@ const boxes = `{"properties": [{"name": "low", "kind": "output_box", "output": [
 func testFiles(t testing.TB) map[string][]byte {
 	return map[string][]byte{
 		"a.safetensors": testPosterior(t, 0), "b.safetensors": testPosterior(t, 1), "x.csv": []byte("0.5,0.25\n0.75,1\n0,1\n"), "labels.idx": []byte("\x00\x00\x08\x01\x00\x00\x00\x03\x00\x01\x01"),
-		"campaign.yaml": []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n"),
+		"campaign.yaml": []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [clbp, auto]\n"),
 	}
 }
 
@@ -283,12 +283,12 @@ func TestIdentity(t *testing.T) {
 	}
 	same := map[string]func(files map[string][]byte){
 		"again":        func(map[string][]byte) {},
-		"order":        text("methods: [lbp, ibp]\neps: ['0.1', '0.2']\ninputs:\n- label: labels.idx\n  path: x.csv\nposteriors: [a.safetensors, b.safetensors]\n"),
-		"spelled":      text("posteriors: [./a.safetensors, sub/../b.safetensors]\ninputs: [{path: .//x.csv, label: labels.idx}]\neps: 0.1,0.2\nmethods: [lbp, ibp]\n"),
+		"order":        text("methods: [clbp, auto]\neps: ['0.1', '0.2']\ninputs:\n- label: labels.idx\n  path: x.csv\nposteriors: [a.safetensors, b.safetensors]\n"),
+		"spelled":      text("posteriors: [./a.safetensors, sub/../b.safetensors]\ninputs: [{path: .//x.csv, label: labels.idx}]\neps: 0.1,0.2\nmethods: [clbp, auto]\n"),
 		"file of file": func(files map[string][]byte) { files["sub/other.txt"] = nil },
 		"renamed": func(files map[string][]byte) {
 			files["sub/c.safetensors"], files["y.csv"] = files["a.safetensors"], files["x.csv"]
-			text("posteriors: [sub/c.safetensors, b.safetensors]\ninputs: [{path: y.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n")(files)
+			text("posteriors: [sub/c.safetensors, b.safetensors]\ninputs: [{path: y.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [clbp, auto]\n")(files)
 		},
 	}
 	files["sub/x"] = nil // so that sub is there
@@ -298,7 +298,7 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	// A part of the campaign has these ids too.
-	if got := plan(text("posteriors: b.safetensors\ninputs: [{path: x.csv, label: labels.idx, index: '1'}]\neps: [0.2]\nmethods: [ibp]\n")); !slices.Equal(got, []string{want[22]}) {
+	if got := plan(text("posteriors: b.safetensors\ninputs: [{path: x.csv, label: labels.idx, index: '1'}]\neps: [0.2]\nmethods: [auto]\n")); !slices.Equal(got, []string{want[22]}) {
 		t.Errorf("a part has the ids %q, all are %q", got, want)
 	}
 	// Every byte counts, and is of the tasks that read its file alone.
@@ -311,7 +311,7 @@ func TestIdentity(t *testing.T) {
 		{"points", func(files map[string][]byte) { files["x.csv"][0] = '1' }, func(int) bool { return true }},
 		{"end of points", func(files map[string][]byte) { files["x.csv"] = append(files["x.csv"], '\n') }, func(int) bool { return true }},
 		{"label", func(files map[string][]byte) { files["labels.idx"][9] = 0 }, func(k int) bool { return k%3 == 1 }},
-		{"radius", text("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.20]\nmethods: [lbp, ibp]\n"), func(k int) bool { return k/3%2 == 1 }},
+		{"radius", text("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.20]\nmethods: [clbp, auto]\n"), func(k int) bool { return k/3%2 == 1 }},
 	} {
 		got := plan(c.change)
 		for k := range want {

@@ -21,7 +21,7 @@ func TestPlanRefused(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
 		{"posteriors: [a.safetensors, absent.npz]\ninputs: x.csv\neps: 1", "job 1 (posterior absent.npz of line 1, inputs x.csv of line 2): posterior absent.npz: cannot open"},
 		{"posteriors: [a.safetensors]\ninputs: x.csv", "job 0 (posterior a.safetensors of line 1, inputs x.csv of line 2): eps is missing"},
-		{"posteriors: [a.safetensors]\nmethods:\n- lbp\n- lpb\ninputs: x.csv\neps: 1", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 5, method lpb of line 4): method \"lpb\" is none of"},
+		{"posteriors: [a.safetensors]\nmethods:\n- clbp\n- lpb\ninputs: x.csv\neps: 1", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 5, method lpb of line 4): method \"lpb\" is none of"},
 		{"posteriors: [a.safetensors]\ninputs: x.csv\neps: 1\nproperties: [keeps_class, p.json]", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 2, property p.json of line 4): inputs and a property file"},
 		{"posteriors: [a.safetensors]\ngamma: 2", "job 0 (posterior a.safetensors of line 1, gamma of line 2): gamma is no flag"},
 		{"posteriors: [a.safetensors, ./a.safetensors]\ninputs: x.csv\neps: 1", "job 1 (posterior ./a.safetensors of line 1, inputs x.csv of line 2): index 0, eps 1, property argmax_is:"},
@@ -121,7 +121,7 @@ func TestPlanMillion(t *testing.T) {
 		fmt.Fprintf(&points, "0.%06d,0.5\n", i)
 	}
 	files["x.csv"] = points.Bytes()
-	files["campaign.yaml"] = []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: x.csv\neps: [0.1, 0.2]\nmethods: lbp\n")
+	files["campaign.yaml"] = []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: x.csv\neps: [0.1, 0.2]\nmethods: clbp\n")
 	dir := write(t, files)
 	spec, err := ReadSpec("campaign.yaml", testFlags)
 	if err != nil {

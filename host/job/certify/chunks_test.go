@@ -26,7 +26,7 @@ func manyPoints(t *testing.T, n int) *Job {
 		fmt.Fprintf(&b, "%.3f,%.3f\n", r.Float64(), r.Float64())
 	}
 	return &Job{Posterior: Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: around(file(t, "x.csv", b.String()), "0.01"),
-		Method: Method{By: new(prove.IBP), NoUpper: true, Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
+		Method: Method{By: new(prove.IBP), NoUpper: true, Draws: new(1), Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
 }
 
 // TestMadeOnce: the tasks of the first chunk are made once, others once more, and each is what it is.

@@ -219,7 +219,7 @@ func (d *diagnosis) method() prove.Method {
 func (d *diagnosis) otherMethod() (word string, p float64) {
 	asked := d.r.cfg.Method
 	switch asked {
-	case prove.IBP, prove.LBP, prove.NeuronSum, prove.CLBP, prove.Phases, prove.Chernoff:
+	case prove.NeuronSum, prove.CLBP, prove.Phases, prove.Chernoff:
 	default:
 		return "", 0
 	}

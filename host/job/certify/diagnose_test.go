@@ -31,13 +31,12 @@ func TestDiagnosis(t *testing.T) {
 		job       *Job
 		why, next string
 	}{
-		"another method": {glyphs("0.01", "", Method{By: new(prove.IBP)}), `^--method clbp proves p_lower 0\.99\d\d there \(0 of \d+ drawn networks`, `^--method clbp$`},
-		"T":              {conv, `^T: at the point itself p_lower is at least 0\.99\d\d, with --eps 0\.0\d+ at least 0\.9\d\d\d`, `^--eps 0\.0(25|125)$`},
-		"the spread":     {glyphs("0.001", "24", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.88\d\d with half of the standard deviations \(--scale-factor 12\); 0\.\d+ if the last `, `^--scale-factor 12 shows`},
-		"by moments":     {glyphs("0.001", "40", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.(48|49|5)\d* with half of the standard deviations at the point itself \(--scale-factor 20 --eps 0\); 0\.\d+ if the last 2 layers alone are random \(standard deviations of 0 below`, `^--scale-factor 20 --eps 0 shows`},
-		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --options no-upper`},
-		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
-		"phases":         {phases, `^--method phases proves p_lower 0\.9999 there`, `^--method phases$`},
+		"T":          {conv, `^T: at the point itself p_lower is at least 0\.99\d\d, with --eps 0\.0\d+ at least 0\.9\d\d\d`, `^--eps 0\.0(25|125)$`},
+		"the spread": {glyphs("0.001", "24", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.88\d\d with half of the standard deviations \(--scale-factor 12\); 0\.\d+ if the last `, `^--scale-factor 12 shows`},
+		"by moments": {glyphs("0.001", "40", Method{NoUpper: true}), `^the spread: p_lower is at least 0\.(48|49|5)\d* with half of the standard deviations at the point itself \(--scale-factor 20 --eps 0\); 0\.\d+ if the last 2 layers alone are random \(standard deviations of 0 below`, `^--scale-factor 20 --eps 0 shows`},
+		"the class":  {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --options no-upper`},
+		"the budget": {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
+		"phases":     {phases, `^--method phases proves p_lower 0\.9999 there`, `^--method phases$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n *Unproved
@@ -135,23 +134,23 @@ func TestNothingHelps(t *testing.T) {
 
 // TestUnproved: what counts as next to nothing, and the words without a look.
 func TestUnproved(t *testing.T) {
-	rec := func(p float64, boxes string) *record.Record {
-		return &record.Record{PLower: record.Down(p), Verdict: record.Unknown, Eps: "0.1", Boxes: boxes, Index: 7}
+	rec := func(p float64, method string) *record.Record {
+		return &record.Record{PLower: record.Down(p), Verdict: record.Unknown, Eps: "0.1", Method: method, Index: 7}
 	}
-	decided, drawn, late := rec(0, ""), rec(0, ""), rec(0, "")
+	decided, drawn, late := rec(0, "clbp"), rec(0, ""), rec(0, "clbp")
 	decided.Verdict, drawn.Method, late.Stopped = "unsafe", "statistical", claim.TimeLimit
 	var u unproved
-	for _, r := range []*record.Record{decided, drawn, rec(0, "sampled"), rec(1e-4, "centred")} {
+	for _, r := range []*record.Record{decided, drawn, rec(0, "ibp"), rec(1e-4, "clbp")} {
 		u.add(r)
 	}
 	if u.inputs != 0 || u.of != 4 {
 		t.Errorf("%+v", u)
 	}
-	u.add(rec(0, ""))
+	u.add(rec(0, "clbp"))
 	if got := u.note().String(); got != "for 1 of 5 inputs nothing was proved: p_lower 0 means unknown, not unsafe" {
 		t.Error(got)
 	}
-	u.add(rec(0.00009999, "centred"))
+	u.add(rec(0.00009999, "chernoff"))
 	n := u.note()
 	n.Why, n.Next = "T: because", "eps 0.05"
 	if got := n.String(); got != "for 2 of 6 inputs next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means unknown, not unsafe; index 7 at eps 0.1: T: because; next: eps 0.05" {

@@ -45,7 +45,7 @@ func faultJob(t *testing.T, path, eps string, m Method) func() *Job {
 			Posterior: Posterior{Path: path}, Method: m, Out: Output{OmitTiming: true},
 			Tasks: Tasks{Points: Points{Inputs: inputs, Eps: eps, Property: property.KeepsClass}},
 		}
-		if or(m.Boxes, prove.Centred) != prove.Drawn {
+		if !or(m.By, prove.Auto).OfBoxes() {
 			// Then the first group is one task, whose record is there when the second fails.
 			j.TimeLimit = new(time.Hour)
 		}
@@ -69,18 +69,14 @@ func faultKinds(t *testing.T) []faultKind {
 		return file(t, name+".npz", b.String())
 	}
 	few, one := new(2), new(1.0)
-	searched := []Method{{By: new(prove.IBP), NoUpper: true}, {By: new(prove.LBP), NoUpper: true}}
-	boxes := []Method{
-		{By: new(prove.IBP), Gamma: one, NoUpper: true}, {By: new(prove.LBP), Gamma: one, NoUpper: true},
-		{By: new(prove.LBP), Boxes: new(prove.Drawn), Gamma: one, Draws: few, NoUpper: true},
-	}
+	boxes := []Method{{By: new(prove.IBP), Gamma: one, Draws: few, NoUpper: true}, {By: new(prove.LBP), Gamma: one, Draws: few, NoUpper: true}}
 	any := func(cells int) []Method {
 		return []Method{{By: new(prove.Statistical), Draws: few, Cells: &cells}, {By: new(prove.Auto), Draws: few, Cells: &cells}}
 	}
 	noisy := slices.Concat(boxes, any(1), []Method{{By: new(prove.CLBP), Cells: new(1), Derived: true, NoUpper: true}})
 	return []faultKind{
 		{testFile("tiny-2-3-2-tanh.npz"), "0.01", append(any(2), Method{By: new(prove.NeuronSum), Cells: few})},
-		{written("deep", deepDense()), "0.06", slices.Concat(noisy, searched)},
+		{written("deep", deepDense()), "0.06", noisy},
 		{written("convolution", convtest.Named("leastConv").Posterior(1)), "0.05", noisy},
 		{written("pools", convtest.Named("leastPool").Posterior(1)), "0.05", noisy},
 		{written("residual", convtest.Named("leastSum").Posterior(1)), "0.05", noisy},

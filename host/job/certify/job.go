@@ -388,7 +388,6 @@ func (j *Job) read() (*ready, error) {
 func (j *Job) check(cfg *prove.Config) error {
 	m := &j.Method
 	gamma, draws := or(m.Gamma, 0), or(m.Draws, 0)
-	drawnBoxes := cfg.Boxes == prove.Drawn
 	switch {
 	case j.Posterior.Path == "":
 		return errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
@@ -396,16 +395,14 @@ func (j *Job) check(cfg *prove.Config) error {
 		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
 	case m.Draws != nil && (draws < 1 || draws > mostDraws):
 		return fmt.Errorf("--draws %d is not between 1 and %d", draws, mostDraws)
-	case drawnBoxes && or(m.Uniform, false):
-		return errors.New("--uniform is for --boxes centred: leave it out, or --boxes drawn")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case j.TimeLimit != nil && *j.TimeLimit <= 0:
 		return fmt.Errorf("--time-limit %v is not above 0: give a time such as 10s", *j.TimeLimit)
 	case j.TotalTimeLimit != nil && *j.TotalTimeLimit <= 0:
 		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", *j.TotalTimeLimit)
-	case j.TimeLimit != nil && drawnBoxes:
-		return errors.New("--time-limit is not for --boxes drawn: inputs share the boxes; --draws says how many, and --total-time-limit ends the run")
+	case j.TimeLimit != nil && cfg.Method.OfBoxes():
+		return errors.New("--time-limit is not for weight boxes: inputs share the boxes; --draws says how many, and --total-time-limit ends the run")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
 		return fmt.Errorf("--options recheck=%v is not between 0 and 1", j.recheck())
 	}

@@ -32,7 +32,7 @@ func digits() *Job {
 		Posterior: Posterior{Path: testFile("glyphs-64-32-10.npz")},
 		Tasks: Tasks{Points: Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new("0:2"), Eps: "0.01", Clip: []string{"0", "1"},
 			Property: property.KeepsClass}},
-		Method: Method{By: new(prove.LBP)}, Open: onCPU, Out: Output{OmitTiming: true},
+		Method: Method{By: new(prove.CLBP)}, Open: onCPU, Out: Output{OmitTiming: true},
 	}
 }
 
@@ -118,8 +118,9 @@ func TestErrors(t *testing.T) {
 		"--require 2 is no":      func(j *Job) { j.Require = "2" },
 		"--gamma is for weight":  func(j *Job) { j.Method = Method{By: new(prove.CLBP), Gamma: new(1.0)} },
 		`--method "method(99)" is none of auto, ibp, lbp, clbp, neuronsum, phases, chernoff, finite, statistical`: func(j *Job) { j.Method.By = new(prove.Method(99)) },
-		`--boxes "boxes(9)" is none of centred, drawn`:                                                            func(j *Job) { j.Method.Boxes = new(prove.Boxes(9)) },
-		"is not a property": func(j *Job) { j.Tasks.Points.Property = "" },
+		"--method lbp needs --draws N": func(j *Job) { j.Method = Method{Gamma: new(1.0)} },
+		"--method ibp needs --gamma G": func(j *Job) { j.Method = Method{By: new(prove.IBP), Draws: new(3)} },
+		"is not a property":            func(j *Job) { j.Tasks.Points.Property = "" },
 	} {
 		j := digits()
 		change(j)
@@ -134,10 +135,10 @@ func TestCommand(t *testing.T) {
 	j := digits()
 	j.Posterior.Options = format.Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.LeakyReLU, Slope: 0.1}}}
 	j.Tasks.Points.Property = "output_box:[0,]"
-	j.Method = Method{Gamma: new(1e-5), Uniform: new(false), Seed: new(uint64(1<<64 - 1))}
+	j.Method = Method{Gamma: new(1e-5), Seed: new(uint64(1<<64 - 1))}
 	j.Precision, j.Require, j.Out = new(bound.Float64), "0.5", Output{Path: "r.jsonl", Resume: true}
 	want := "psafe certify --posterior " + testFile("glyphs-64-32-10.npz") + " --scale sd --activation leaky_relu:0.1 --inputs " + testFile("glyphs-test-images-idx3-ubyte.gz") +
-		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --uniform=false --options seed=18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
+		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --options seed=18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
 	if got := Shell(j.Command()); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -13,13 +13,10 @@ import (
 
 // Method describes how to certify. A setting that the method does not know is an error.
 type Method struct {
-	// By is prove.Auto if it is not given, or prove.LBP if a setting for weight boxes is.
+	// By is prove.Auto if it is not given, or prove.LBP if Gamma is.
 	By *prove.Method
-	// Boxes, Gamma (a half-width in standard deviations) and Uniform (one gamma for all
-	// layers) are for weight boxes.
-	Boxes   *prove.Boxes
-	Gamma   *float64
-	Uniform *bool
+	// Gamma is the half-width of weight boxes in standard deviations.
+	Gamma *float64
 	// Draws is how many boxes are drawn, or networks for the statistical interval,
 	// which holds with Confidence, 0.99 if it is not given; Seed, 0 if not, draws them.
 	Draws      *int
@@ -59,20 +56,14 @@ const (
 // config chooses the method and refuses settings of other methods.
 func (m *Method) config() (prove.Config, error) {
 	cfg := prove.Config{
-		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0), Uniform: or(m.Uniform, false),
+		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0),
 		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, Mean: m.Mean, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
 	}
-	if m.By == nil && m.ofBoxes() != "" {
+	if m.By == nil && m.Gamma != nil {
 		cfg.Method = prove.LBP
 	}
 	if _, err := prove.ParseMethod(cfg.Method.String()); err != nil {
 		return cfg, fmt.Errorf("--method %w", err)
-	}
-	if cfg.Method.OfBoxes() {
-		cfg.Boxes = or(m.Boxes, prove.Centred)
-		if _, err := prove.ParseBoxes(cfg.Boxes.String()); err != nil {
-			return cfg, fmt.Errorf("--boxes %w", err)
-		}
 	}
 	if cfg.Method == prove.Statistical && cfg.Samples == 0 {
 		cfg.Samples = defaultDraws
@@ -134,27 +125,12 @@ func (m *Method) rule(classes int) (rule decide.Rule, err error) {
 	return rule, nil
 }
 
-// ofBoxes names a setting that is for weight boxes, empty if none is given: without a
-// method it means lbp.
-func (m *Method) ofBoxes() string {
-	switch {
-	case m.Boxes != nil:
-		return "boxes"
-	case m.Gamma != nil:
-		return "gamma"
-	case m.Uniform != nil:
-		return "uniform"
-	}
-	return ""
-}
-
 // check refuses settings that the method does not know.
 func (m *Method) check(cfg *prove.Config) error {
 	boxes := cfg.Method.OfBoxes()
-	if name := m.ofBoxes(); name != "" && !boxes {
-		return fmt.Errorf("--%s is for weight boxes: use --method ibp or lbp, or leave --%s out", name, name)
+	if m.Gamma != nil && !boxes {
+		return errors.New("--gamma is for weight boxes: use --method ibp or lbp, or leave --gamma out")
 	}
-	drawnBoxes := cfg.Boxes == prove.Drawn
 	cells, confidence := or(m.Cells, 0), or(m.Confidence, defaultConfidence)
 	drawn := cfg.Method == prove.Statistical || or(m.Draws, 0) > 0 && cfg.Method != prove.Finite
 	switch {
@@ -166,13 +142,13 @@ func (m *Method) check(cfg *prove.Config) error {
 		return fmt.Errorf("--options depth=%d is not above 0: give the most activations that rows pass, or leave it out", *m.Depth)
 	case m.Depth != nil && cfg.Method != prove.LBP && cfg.Method != prove.CLBP:
 		return fmt.Errorf("--options depth is for rows of --method lbp and clbp, not of %v: choose one of them, or leave it out", cfg.Method)
-	case m.Depth != nil && drawn && !drawnBoxes:
+	case m.Depth != nil && drawn && !boxes:
 		return errors.New("--options depth is not for networks that are drawn: leave out --draws, or depth")
-	case m.Confidence != nil && (!drawn || drawnBoxes) && cfg.Method != prove.Finite && cfg.Method != prove.Auto: // of which suits asks
+	case m.Confidence != nil && (!drawn || boxes) && cfg.Method != prove.Finite && cfg.Method != prove.Auto: // of which suits asks
 		return errConfidence
 	case !(confidence > 0 && confidence < 1):
 		return fmt.Errorf("--options confidence=%v is not between 0 and 1", confidence)
-	case m.Seed != nil && !drawn && !drawnBoxes:
+	case m.Seed != nil && !drawn && !boxes:
 		return errors.New("--options seed is for --draws N: nothing else is drawn: add --draws, or leave seed out")
 	case m.Draws != nil && cfg.Method == prove.Finite:
 		return errors.New("--draws is not for --method finite: all networks of the posterior are decided: leave it out")

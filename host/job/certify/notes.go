@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"psafe/host/bound"
-	"psafe/host/prove"
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/engine"
 )
@@ -79,7 +78,7 @@ func (n *Ceiling) String() string {
 	if n.Log10Up < -300 {
 		most = "less than 10^-300"
 	}
-	return fmt.Sprintf("%d boxes of half-width %v sigma around samples hold %s of the mass of %d weights, whatever is proved: use --boxes centred",
+	return fmt.Sprintf("%d boxes of half-width %v sigma around samples hold %s of the mass of %d weights, whatever is proved: use --method clbp",
 		n.Boxes, n.Gamma, most, n.Weights)
 }
 
@@ -141,7 +140,7 @@ func (n *Renamed) String() string {
 
 // noteCeiling notes what drawn boxes can hold, before anything is propagated.
 func (r *ready) noteCeiling(p bound.Precision) {
-	if r.cfg.Boxes != prove.Drawn || r.Note == nil {
+	if !r.cfg.Method.OfBoxes() || r.Note == nil {
 		return
 	}
 	said := map[Ceiling]bool{}

@@ -28,7 +28,7 @@ func (j *Job) Prepare() (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.cfg.Boxes != prove.Drawn {
+	if !r.cfg.Method.OfBoxes() {
 		return &Prepared{r}, nil
 	}
 	for k := range r.tasks.n { // how wide the boxes are depends on all tasks
@@ -57,7 +57,7 @@ func (j *Job) Piped() bool {
 // is looked at, or with boxes that the property file asks for, all.
 func (p *Prepared) WorkApprox() (float64, error) {
 	cfg := p.r.cfg
-	if cfg.Boxes == prove.Drawn && cfg.Samples == 0 {
+	if cfg.Method.OfBoxes() && cfg.Samples == 0 {
 		work := 0.0
 		for _, of := range p.r.boxings {
 			cfg.Samples = of.samples

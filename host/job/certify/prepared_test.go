@@ -25,17 +25,17 @@ func preparedJobs() map[string]*Job {
 		return j
 	}
 	sampled := func(j *Job) {
-		j.Method.Boxes, j.Method.Draws, j.Method.Gamma = new(prove.Drawn), new(5), new(0.5)
+		j.Method.Draws, j.Method.Gamma = new(5), new(0.5)
 	}
 	drawn := func(j *Job) { j.Method.Draws = new(20) }
 	jobs := map[string]*Job{
-		"auto": points(prove.Auto, nil), "ibp": points(prove.IBP, nil), "lbp": points(prove.LBP, nil), "clbp": points(prove.CLBP, nil), "sampled": points(prove.IBP, sampled),
-		"statistical": points(prove.Statistical, drawn), "beside": points(prove.LBP, drawn), "float64": points(prove.LBP, func(j *Job) { j.Precision = new(bound.Float64) }),
-		"derived": points(prove.LBP, func(j *Job) { j.Method.Derived = true }),
+		"auto": points(prove.Auto, nil), "ibp": points(prove.IBP, sampled), "lbp": points(prove.LBP, sampled), "clbp": points(prove.CLBP, nil),
+		"statistical": points(prove.Statistical, drawn), "beside": points(prove.CLBP, drawn), "float64": points(prove.CLBP, func(j *Job) { j.Precision = new(bound.Float64) }),
+		"derived": points(prove.CLBP, func(j *Job) { j.Method.Derived = true }),
 	}
 	jobs["file"] = &Job{Posterior: Posterior{Path: testFile("cubic-128.npz")}, Tasks: Tasks{File: testFile("cubic-property.json")}, Open: onCPU, Out: Output{OmitTiming: true}}
 	jobs["file, sampled"] = &Job{Posterior: Posterior{Path: testFile("advisory-4-32-9.npz"), Options: format.Options{Scale: posterior.ScaleUnknown}},
-		Tasks: Tasks{File: testFile("advisory-property.json")}, Method: Method{By: new(prove.IBP), Boxes: new(prove.Drawn), Draws: new(20), Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
+		Tasks: Tasks{File: testFile("advisory-property.json")}, Method: Method{By: new(prove.IBP), Draws: new(20), Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
 	return jobs
 }
 
@@ -166,7 +166,7 @@ func TestIdentity(t *testing.T) {
 		return rec.ID
 	}
 	first := id(func(*Job) {})
-	const was = "900d01b727cc98a17a842d8a7fd6666a"
+	const was = "dce32243769dffc4b74e3d680f993d0d"
 	if first != was {
 		t.Errorf("the identity is %s, was %s", first, was)
 	}
@@ -185,7 +185,7 @@ func TestIdentity(t *testing.T) {
 		"index":     func(j *Job) { j.Tasks.Points.Index = new("2") },
 		"eps":       func(j *Job) { j.Tasks.Points.Eps = "0.02" },
 		"clip":      func(j *Job) { j.Tasks.Points.Clip = nil },
-		"method":    func(j *Job) { j.Method.By = new(prove.IBP) },
+		"method":    func(j *Job) { j.Method.By = new(prove.Phases) },
 		"require":   func(j *Job) { j.Require = "0.8" },
 		"precision": func(j *Job) { j.Precision = new(bound.Float64) },
 		"posterior": func(j *Job) { j.Posterior.Path = testFile("glyphs-64-24-24-10.npz") },

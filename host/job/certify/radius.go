@@ -179,8 +179,8 @@ func (j *Job) searches() error {
 		return errors.New("--eps is what is looked for: leave it out, or --most and --step")
 	case j.TimeLimit != nil:
 		return errors.New("--time-limit is not for radii, which would depend on how fast the machine is: leave it out")
-	case or(j.Method.Boxes, prove.Centred) == prove.Drawn:
-		return errors.New("--boxes drawn is not for radii: inputs share the boxes")
+	case or(j.Method.By, prove.Auto).OfBoxes() || j.Method.Gamma != nil:
+		return errors.New("weight boxes are not for radii, as inputs share them: use --method auto or clbp, and leave --gamma out")
 	}
 	return nil
 }

@@ -172,8 +172,8 @@ func TestRadiiRefused(t *testing.T) {
 		"--step is that of radii":     func(j *Job) { j.Tasks.Points.Most = "" },
 		"--time-limit is not for":     func(j *Job) { j.TimeLimit = new(time.Second) },
 		"radii are those around":      func(j *Job) { j.Tasks.File = "p.json" },
-		"--boxes drawn is not": func(j *Job) {
-			j.Method = Method{By: new(prove.IBP), Boxes: new(prove.Drawn), Draws: new(3), Gamma: new(1.0)}
+		"weight boxes are not for radii": func(j *Job) {
+			j.Method = Method{By: new(prove.IBP), Draws: new(3), Gamma: new(1.0)}
 			j.Posterior.Path = testFile("tiny-2-3-2-tanh.npz")
 		},
 	} {

@@ -78,7 +78,7 @@ func withoutDevice(t *testing.T, lines string) string {
 // TestDeviceThatLosesSigns: a device that passed every test when it was opened and then
 // loses the signs of what is read gets nothing into a record. A note and the records name it.
 func TestDeviceThatLosesSigns(t *testing.T) {
-	for _, word := range []prove.Method{prove.Auto, prove.LBP, prove.CLBP} {
+	for _, word := range []prove.Method{prove.Auto, prove.CLBP} {
 		job := func() *Job { j := tenDigits(); j.Method.By = new(word); return j }
 		want := withoutDevice(t, lines(t, job()))
 		if !strings.Contains(want, `"verdict":"unsafe"`) {
@@ -110,7 +110,7 @@ func TestDeviceThatLosesSigns(t *testing.T) {
 // TestInterruptedRechecks: what was finished before the run was interrupted gets its last rechecks,
 // and is kept.
 func TestInterruptedRechecks(t *testing.T) {
-	for _, word := range []prove.Method{prove.LBP, prove.CLBP} {
+	for _, word := range []prove.Method{prove.CLBP} {
 		ctx, cancel := context.WithCancel(t.Context())
 		j := tenDigits()
 		j.Method.By, j.Recheck, j.Open = new(word), new(1e-12), onUnsigned(math.MaxInt, true)

@@ -3,11 +3,9 @@ package certify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
-	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -53,15 +51,15 @@ func (r *ready) survey(ctx context.Context) error {
 
 // ask notes what a task asks of drawn boxes.
 func (r *ready) ask(t *property.Task) error {
-	if r.cfg.Boxes != prove.Drawn {
+	if !r.cfg.Method.OfBoxes() {
 		return nil
 	}
 	samples, gamma := r.cfg.Samples, r.cfg.Gamma
 	switch {
 	case samples == 0 && t.Samples == 0:
-		return errors.New("--boxes drawn needs --draws N: how many boxes to draw")
+		return fmt.Errorf("--method %v needs --draws N: how many weight boxes to draw", r.cfg.Method)
 	case gamma == 0 && t.Gamma == 0:
-		return errors.New("--boxes drawn needs --gamma G: the half-width of each box in standard deviations")
+		return fmt.Errorf("--method %v needs --gamma G: the half-width of each weight box in standard deviations", r.cfg.Method)
 	case gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma):
 		return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", r.tasks.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
 	case samples == 0 && t.Samples > mostDraws:

@@ -49,8 +49,8 @@ type unproved struct {
 // add takes in a record.
 func (u *unproved) add(r *record.Record) {
 	u.of++
-	_, boxes := record.Today("boxes", r.Boxes)
-	if r.PLower >= shown || r.Verdict != record.Unknown || r.Method == prove.Statistical.String() || boxes == prove.Drawn.String() {
+	method, err := prove.ParseMethod(record.MethodToday(r.Method))
+	if r.PLower >= shown || r.Verdict != record.Unknown || err == nil && (method == prove.Statistical || method.OfBoxes()) {
 		return
 	}
 	if u.inputs++; u.inputs == 1 {

@@ -47,12 +47,10 @@ func text[T any](given *T) string {
 // the order of the field that lists them.
 func (m *Method) numbers() list {
 	var l list
-	l.add("boxes", text(m.Boxes))
 	l.add("draws", text(m.Draws))
 	l.add("cells", text(m.Cells))
 	l.add("depth", text(m.Depth))
 	l.add("gamma", text(m.Gamma))
-	l.on("uniform", or(m.Uniform, false))
 	l.add("confidence", text(m.Confidence))
 	l.on("no-upper", m.NoUpper)
 	l.on("derived", m.Derived)
@@ -159,9 +157,6 @@ func (j *Job) Command() []string {
 	l := j.Tasks.settings()
 	l.add("method", text(j.Method.By))
 	l = append(l, j.Method.numbers()...)
-	if j.Method.Uniform != nil && !*j.Method.Uniform {
-		l.add("uniform", "false")
-	}
 	l.add("seed", text(j.Method.Seed))
 	l.add("precision", text(j.Precision))
 	l.add("require", j.Require)
@@ -228,8 +223,6 @@ func (l list) args() []string {
 			}
 		case s.value == "":
 			args = append(args, "--"+s.name)
-		case s.name == "uniform":
-			args = append(args, "--"+s.name+"="+s.value)
 		default:
 			args = append(args, "--"+s.name, s.value)
 		}

@@ -56,6 +56,12 @@ var (
 	curveMethods = []prove.Method{prove.LBP, prove.CLBP}
 )
 
+// imageBoxes boxes of half-width imageGamma are drawn for every image.
+const (
+	imageBoxes = 100
+	imageGamma = 4
+)
+
 func (j *mnistJob) methods() []prove.Method {
 	return append(append([]prove.Method{}, imageMethods...), prove.Statistical)
 }
@@ -71,7 +77,7 @@ func (j *mnistJob) run(n mnistNet, by prove.Method, eps string) {
 	case prove.Statistical:
 		m = drawn(j.c.count(500, 200))
 	case prove.IBP, prove.LBP:
-		m = boxes(by, prove.Centred)
+		m = boxes(by, imageBoxes, imageGamma)
 	}
 	j.e.add(j.name(n, by, eps), n.net, images(j.images, j.count, eps), m)
 }
@@ -158,7 +164,7 @@ func (j *mnistJob) table(r Results) (t *Table, above []string) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	t.Caption = fmt.Sprintf("ibp and lbp: one weight box around the mean, as wide as verifies. Means of p_lower are rounded down, of p_upper up; each statistical interval has confidence %v.", Confidence)
+	t.Caption = fmt.Sprintf("ibp and lbp: algorithm 1 with %d boxes of half-width %d standard deviations. Means of p_lower are rounded down, of p_upper up; each statistical interval has confidence %v.", imageBoxes, imageGamma, Confidence)
 	return t, above
 }
 

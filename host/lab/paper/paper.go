@@ -97,9 +97,9 @@ func (e *Experiment) add(name string, n net, tasks certify.Tasks, m certify.Meth
 // method is a method without more settings.
 func method(by prove.Method) certify.Method { return certify.Method{By: &by} }
 
-// boxes is a method of weight boxes.
-func boxes(by prove.Method, of prove.Boxes) certify.Method {
-	return certify.Method{By: &by, Boxes: &of}
+// boxes is algorithm 1: so many weight boxes of this half-width.
+func boxes(by prove.Method, draws int, gamma float64) certify.Method {
+	return certify.Method{By: &by, Draws: &draws, Gamma: &gamma}
 }
 
 // drawn is the statistical interval of a number of networks.

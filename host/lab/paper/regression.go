@@ -150,9 +150,7 @@ func (c *Config) sweepProperties() []entry {
 
 // regressionMethods are the methods beside algorithm 1 that a posterior allows.
 func (c *Config) regressionMethods(post *posterior.Posterior) []named {
-	methods := []named{
-		{"centred-ibp", boxes(prove.IBP, prove.Centred)}, {"centred-lbp", boxes(prove.LBP, prove.Centred)}, {"clbp", method(prove.CLBP)},
-	}
+	methods := []named{{"clbp", method(prove.CLBP)}}
 	if len(post.Layers) == 2 {
 		methods = append(methods, named{"neuronsum", method(prove.NeuronSum)})
 	}
@@ -202,7 +200,7 @@ func (c *Config) regression(ctx context.Context) (*Experiment, error) {
 			e.add("regression-"+n.name+"-"+m.name, n, certify.Tasks{File: one}, m.method)
 		}
 		for _, m := range []prove.Method{prove.IBP, prove.LBP} {
-			e.add("regression-"+n.name+"-algorithm1-"+m.String(), n, certify.Tasks{File: sweep}, boxes(m, prove.Drawn))
+			e.add("regression-"+n.name+"-algorithm1-"+m.String(), n, certify.Tasks{File: sweep}, method(m))
 		}
 		if bands[i], err = c.band(e, n, posts[i]); err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ func (c *Config) tellRegression(e *Experiment, nets []net, posts []*posterior.Po
 		for _, m := range methods {
 			t.Rows = append(t.Rows, all.row(m.name, &r["regression-"+n.name+"-"+m.name][0]))
 		}
-		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. p_upper and the statistical interval, of confidence %v, are about P_safe and the same in all rows.", Confidence)
+		t.Caption = fmt.Sprintf("p_upper and the statistical interval, of confidence %v, are about P_safe and the same in all rows.", Confidence)
 		s.table(t)
 		if err := c.tellSweep(s, n, all, r); err != nil {
 			return nil, err

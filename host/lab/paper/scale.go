@@ -33,7 +33,9 @@ const (
 	scaleSpread = 0.01
 	scaleSeed   = 1
 	scaleEps    = "0.001"
-	side        = 28
+	// scaleGamma is the half-width of the one box of ibp and lbp.
+	scaleGamma = 0.1
+	side       = 28
 	// The paper's seconds an image.
 	paperFastest, paperSlowest = 40, 265
 )
@@ -65,8 +67,11 @@ func (j *scaleJob) name(by prove.Method, images int) string {
 
 func (j *scaleJob) run(path string, by prove.Method, count int) {
 	m := method(by)
-	if by == prove.Statistical {
+	switch by {
+	case prove.Statistical:
 		m = drawn(20)
+	case prove.IBP, prove.LBP:
+		m = boxes(by, 1, scaleGamma)
 	}
 	j.e.add(j.name(by, count), net{posterior: certify.Posterior{Path: path}}, images(j.images, count, scaleEps), noUpper(m))
 }

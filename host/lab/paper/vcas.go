@@ -45,7 +45,6 @@ func (c *Config) vcasMethods() []named {
 		sums.Cells = new(1)
 	}
 	return []named{
-		{"centred-ibp", noUpper(boxes(prove.IBP, prove.Centred))}, {"centred-lbp", noUpper(boxes(prove.LBP, prove.Centred))},
 		{"clbp", noUpper(method(prove.CLBP))}, {"neuronsum", sums}, {"statistical", noUpper(drawn(c.count(2000, 500)))},
 	}
 }
@@ -60,7 +59,7 @@ func (c *Config) vcas() (*Experiment, error) {
 		return nil, err
 	}
 	for _, m := range []prove.Method{prove.IBP, prove.LBP} {
-		j.run("algorithm1-"+m.String(), noUpper(boxes(m, prove.Drawn)), path)
+		j.run("algorithm1-"+m.String(), noUpper(method(m)), path)
 	}
 	for _, m := range c.vcasMethods() {
 		j.run(m.name, m.method, path)

@@ -18,7 +18,7 @@ const (
 
 // Ceiling returns log10, rounded up, of the most that n drawn boxes of half-width
 // gamma can hold: n times the product over random weights of erf(g/sqrt2), docs/theory.md,
-// section 2.6, g being the half-width of the weight's stored interval in standard
+// section 2.5, g being the half-width of the weight's stored interval in standard
 // deviations: gamma, and what rounding to precision p can add. At most 0; 0, which
 // says nothing, for a posterior whose weights are not independent normal ones.
 func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64) float64 {

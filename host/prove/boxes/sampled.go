@@ -1,3 +1,5 @@
+// Package boxes finds weight boxes that verify around posterior samples (Algorithm 1 of the paper) and measures
+// their union.
 package boxes
 
 import (
@@ -168,7 +170,7 @@ func (d *Draws) marginsOn(m *bound.Model, aims []Aim, spec bound.BoxSpec, first 
 	defer m.ReleaseBoxes(boxes)
 	lo := make([][][]float64, len(aims))
 	for i := range aims {
-		if lo[i], err = boxLowers(m, d.Method, boxes, &aims[i]); err != nil {
+		if lo[i], err = engine.RowLowers(m, d.Method, boxes, aims[i].Task.T, aims[i].rows()); err != nil {
 			return nil, err
 		}
 	}
@@ -187,27 +189,6 @@ func (d *Draws) marginsOn(m *bound.Model, aims []Aim, spec bound.BoxSpec, first 
 		}
 	}
 	return answers, nil
-}
-
-// boxLowers propagates the grid of all boxes and the task's input boxes, and returns for each
-// weight box the lower bounds of the rows on every input box.
-func boxLowers(m *bound.Model, method bound.Propagation, boxes *bound.Boxes, a *Aim) ([][]float64, error) {
-	per, rows := len(a.Task.T), a.rows()
-	in, dr, release, err := engine.Upload(m, a.Task.T, slices.Repeat([][]property.Row{rows}, per))
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: boxes.Count() * per, PerBox: per, Inputs: per}})
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]float64, boxes.Count())
-	for b := range out {
-		out[b] = engine.Lowers(margins, len(rows), b*per, per)
-	}
-	return out, nil
 }
 
 // box returns the end-points of box number b.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/bound"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -41,7 +41,7 @@ func (d *Draws) measured(ctx context.Context, t *property.Task, f Found) (*claim
 	e, g := d.Engines[0], d.nearest()
 	r := claim.NewResult(t, d.Method.String())
 	r.Boxes, r.Samples, r.SafeBoxes, r.Margin = d.Samples, d.Samples, len(f.safe), f.margin
-	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.Normal.Layers)), Ceiling(e.Normal, e.Device.Precision(), d.Samples, g)
+	r.Gamma, r.CeilingLog10 = g, Ceiling(e.Normal, e.Device.Precision(), d.Samples, g)
 	best := d.best(f.safe)
 	verified, err := d.verifyAgain(ctx, t, best.boxes)
 	if err != nil {
@@ -60,16 +60,16 @@ func (d *Draws) measured(ctx context.Context, t *property.Task, f Found) (*claim
 func (d *Draws) verifyAgain(ctx context.Context, t *property.Task, boxes []int) ([]int, error) {
 	var verified []int
 	for part := range slices.Chunk(boxes, 32) {
-		var probes []*engine.Probe
+		var ends []bound.Explicit
 		for _, b := range part {
-			box := d.box(b)
-			probes = append(probes, engine.BoxProbe(t, &box))
+			ends = append(ends, d.box(b))
 		}
-		if err := d.Engines[0].Verify(ctx, engine.How{Method: d.Method}, probes); err != nil {
+		margins, err := d.Engines[0].Verify(ctx, d.Method, t, ends)
+		if err != nil {
 			return nil, err
 		}
-		for i, p := range probes {
-			if p.Margin >= 0 {
+		for i, m := range margins {
+			if m >= 0 {
 				verified = append(verified, part[i])
 			}
 		}

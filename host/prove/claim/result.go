@@ -13,9 +13,8 @@ import (
 type Result struct {
 	Task *property.Task
 	// Method holds what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
-	// "finite" or, with none, "statistical". Boxing is "centred" or "drawn" for the
-	// first two.
-	Method, Boxing string
+	// "finite" or, with none, "statistical".
+	Method string
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
 	// proved.
 	LogP float64
@@ -39,21 +38,19 @@ type Result struct {
 	// proved safe and unsafe.
 	SafeSamples, UnsafeSamples int
 	// Boxes is how many weight boxes were tried, SafeBoxes how many verified
-	// ones LogP counts on or chose from, Samples how many were drawn.
+	// ones LogP chose from, Samples how many were drawn.
 	Boxes, SafeBoxes, Samples int
-	// Gamma is the half-width, per layer, of the box (Centred) or of all boxes.
-	Gamma []float64
+	// Gamma is the half-width of the boxes.
+	Gamma float64
 	// Cells is how many cells T was cut into, Tau the largest failure budget of a
 	// hidden bound, for methods without boxes.
 	Cells int
 	Tau   float64
-	// Rule says how boxes were added up: "one box", or one of package
-	// measure's for unions.
+	// Rule says how boxes were added up: one of package measure's for unions.
 	Rule string
-	// CeilingLog10 holds what Drawn boxes could hold at most, log10; 0 otherwise.
+	// CeilingLog10 holds what the boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64
-	// Margin is the least lower bound of a margin at the final box (Centred) or
-	// the best over the boxes (Drawn): how far from verified.
+	// Margin is the best lower bound of a margin over the boxes: how far from verified.
 	Margin float64
 	// Stopped says what ended the search before it was done: TimeLimit, Decided, or nothing. The
 	// bounds are what was proved until then.

@@ -40,8 +40,8 @@ func paced(t *testing.T) []prove.Config {
 		many, all = 12, 0
 	}
 	return []prove.Config{
-		{Method: prove.Auto, Cells: many}, {Method: prove.CLBP, Cells: all}, {Method: prove.LBP},
-		{Method: prove.IBP}, {Method: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
+		{Method: prove.Auto, Cells: many}, {Method: prove.CLBP, Cells: all},
+		{Method: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
 		{Method: prove.CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
 }
@@ -130,7 +130,7 @@ func TestTimeUpInARecheck(t *testing.T) {
 		defer e.Close()
 		e.Recheck(engine.Recheck{Share: share})
 		n := 0
-		cfg := prove.Config{Method: prove.LBP, TimeLimit: 50 * time.Millisecond}
+		cfg := prove.Config{Method: prove.CLBP, TimeLimit: 50 * time.Millisecond}
 		err = prove.Run(t.Context(), []*engine.Engine{e}, cfg, tasks, nil, func(*claim.Result) error { n++; return nil })
 		if err != nil || n != len(tasks) {
 			t.Errorf("recheck %v: %d results of %d, %v", share, n, len(tasks), err)

@@ -128,20 +128,11 @@ func (e *Engine) Part(ctx context.Context, share float64) (within context.Contex
 // Cut reports whether a search that ended with err is to go on with what it has: its time is up, or that of a
 // part of it. Whatever a search has taken in is proved, so that is sound. Of a group of several tasks nothing is kept.
 func (e *Engine) Cut(err error) bool {
-	if e.timing.whole || !errors.Is(err, ErrTimeUp) && !errors.Is(err, ErrShort) {
+	if e.timing.whole || !errors.Is(err, ErrTimeUp) {
 		return false
 	}
 	e.timing.stopped = true
 	return true
-}
-
-// ErrShort reports that the time left is needed to prove what a search has found.
-var ErrShort = errors.New("prove: the time left is needed elsewhere")
-
-// Short reports whether less time than this is left.
-func (e *Engine) Short(need time.Duration) bool {
-	t := &e.timing
-	return t.within != nil && !t.whole && (t.within.Err() != nil || time.Until(t.end) < need)
 }
 
 // Limited reports whether something ends the work under way before the run: the time of its task, or the

@@ -12,7 +12,7 @@ import (
 //	ln( n erf(gamma/sqrt 2)^d )
 //
 // the most that n boxes of half-width gamma standard deviations in each of d
-// weights can hold together, wherever they are (docs/theory.md, section 2.6: a box
+// weights can hold together, wherever they are (docs/theory.md, section 2.5: a box
 // centred at the mean has the largest mass of its shape). It may be positive:
 // then it says nothing. n <= 0 gives -Inf; d <= 0 gives ln n; gamma <= 0 with
 // d > 0 gives -Inf; gamma = NaN counts as +Inf. Nothing underflows.
@@ -40,23 +40,6 @@ func CeilingLog(n int, gamma float64, d int) float64 {
 	// A float64 d above 2^53 may have rounded up; one gap takes it back, and
 	// smaller |log| is the sound side.
 	return up(logN + up(down(float64(d))*p.logUp()))
-}
-
-// CentredLogMassApprox returns about sum_i count_i ln erf(gamma_i/sqrt 2), the
-// log-mass of the mean-centred box whose half-width is gamma_i standard
-// deviations in count_i weights. For searches only: not a bound. It panics if
-// the lengths differ.
-func CentredLogMassApprox(gamma []float64, count []int) float64 {
-	if len(gamma) != len(count) {
-		panic("measure: CentredLogMassApprox: gamma and count differ in length")
-	}
-	sum := 0.0
-	for i, g := range gamma {
-		if count[i] > 0 {
-			sum += float64(count[i]) * centredLogApprox(g)
-		}
-	}
-	return sum
 }
 
 // centredLogApprox returns about ln erf(gamma/sqrt 2).

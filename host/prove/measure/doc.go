@@ -1,6 +1,6 @@
 // Package measure turns safe weight boxes into probability: the mass of a box
 // under a diagonal Gaussian, of a union of boxes, and tails of sums. Equation
-// numbers (6)-(9) are those of docs/theory.md, section 2.6.
+// numbers (6)-(9) are those of docs/theory.md, section 2.5.
 //
 // # The inclusion principle
 //

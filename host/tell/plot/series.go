@@ -111,7 +111,7 @@ func BarGroups(records []record.Placed, by []string) (groups []Group, methods, n
 	if by = slices.Sorted(slices.Values(by)); !slices.Equal(by, []string{"posterior"}) && !slices.Equal(by, []string{"method", "posterior"}) {
 		return nil, nil, nil, fmt.Errorf("--by %.40s: bars are by posterior,method or by posterior", strings.Join(by, ","))
 	}
-	method := func(r *record.Placed) string { return methodWords(r) }
+	method := func(r *record.Placed) string { return quoted(record.MethodToday(r.Method), 20) }
 	if len(by) == 1 {
 		method = func(*record.Placed) string { return "any method" }
 	}
@@ -193,15 +193,6 @@ func distinct(records []record.Placed) error {
 	return nil
 }
 
-// methodWords is the method with the kind of weight boxes, where that says more.
-func methodWords(p *record.Placed) string {
-	words := quoted(record.MethodToday(p.Method), 20)
-	if _, boxes := record.Today("boxes", p.Boxes); boxes == "drawn" {
-		words += " drawn"
-	}
-	return words
-}
-
 // labelled names each record's series by the words of by.
 func labelled(records []record.Placed, by []string) ([]string, error) {
 	posteriors := summary.PosteriorNames(records, quoted)
@@ -216,7 +207,7 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 			case "posterior":
 				parts = append(parts, posteriors[i])
 			case "method":
-				parts = append(parts, methodWords(r))
+				parts = append(parts, quoted(record.MethodToday(r.Method), 20))
 			case "property":
 				words := quoted(r.Property, 30)
 				if r.Norm != "" {

@@ -39,7 +39,7 @@ func synthetic(n int) []record.Placed {
 		seconds, label := float64(rng.IntN(1e6))/1e6, index%10
 		log := record.Down(-rng.Float64())
 		r := &record.Record{Index: index, Label: &label, Property: fmt.Sprintf("argmax_is:%d", label), Eps: radii[eps], Clip: []string{"0", "1"},
-			Flags: "--method " + methods[method] + " --samples 100", Method: methods[method], Boxes: "centred", Gamma: []float64{rng.Float64(), rng.Float64()},
+			Flags: "--method " + methods[method] + " --samples 100", Method: methods[method], Gamma: rng.Float64(),
 			Tried: 20, PLower: record.Down(lower), PUpper: record.Up(upper), Precision: "float32", Device: "cpu", Seconds: &seconds,
 			Posterior: fmt.Sprintf("runs/posterior-%d.npz", posterior), PosteriorSHA256: fmt.Sprintf("%064x", posterior+1), PosteriorScale: "sd", Activations: []string{"relu", "relu"},
 			Inputs: "images.gz", InputsSHA256: "ab", Version: "0.2.0", Task: i, Tasks: n, Run: "0123456789abcdef",
