@@ -31,7 +31,7 @@ func vector(t *testing.T, name string, numbers ...float64) string {
 
 // about is a job about points of two inputs, with their region changed.
 func about(change func(*certify.Tasks)) *certify.Job {
-	tasks := certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Index: new("0:1"), Eps: "1/255", Property: "output_box:[-9,9],[-9,9]"}}
+	tasks := certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Index: new("0:1"), Eps: "1/255", Property: "output_box:[-1.5,1.5],[-1.5,1.5]"}}
 	change(&tasks)
 	return &certify.Job{Posterior: certify.Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: tasks,
 		Method: certify.Method{By: new(prove.CLBP), NoUpper: true}, Precision: new(bound.Float64), Version: "test"}
@@ -57,7 +57,7 @@ func TestQuestionRefused(t *testing.T) {
 		"eps":    func(k *certify.Tasks) { k.Points.Eps = "1/255,[1/255,0]," + radii },
 		"clip":   func(k *certify.Tasks) { k.Points.Eps, k.Points.Clip = "3", []string{"[0,0]", "[1,2/3]"} },
 		"fix":    func(k *certify.Tasks) { k.Points.Eps, k.Points.Fix = "1", "1" },
-		"free":   func(k *certify.Tasks) { k.Points.Eps, k.Points.Free = "1", "1" },
+		"free":   func(k *certify.Tasks) { k.Points.Eps, k.Points.Free = "0.3", "1" },
 		"norm":   func(k *certify.Tasks) { k.Points.Mean, k.Points.Std = "0.5,0", "0.25" },
 		"vector": func(k *certify.Tasks) { k.Points.Mean, k.Points.Std = radii, "1" },
 		"templates": func(k *certify.Tasks) {
@@ -80,21 +80,21 @@ func TestQuestionRefused(t *testing.T) {
 		expression, with string
 		want             string
 	}{
-		{"eps", 0, `"eps":"1/255"`, `"eps":"3/255"`, "margin: "},
+		{"eps", 0, `"eps":"1/255"`, `"eps":"60/255"`, "p_lower: "},
 		{"eps", 0, `"eps":"1/255"`, `"eps":"1/0"`, "eps: "},
 		{"eps", 0, `"eps":"1/255"`, `"eps":"1/255","eps_sha256":"00"`, "eps_sha256: "},
-		{"eps", 1, `"eps":"\[1/255,0\]"`, `"eps":"[1/255,1/100]"`, "margin: "},
+		{"eps", 1, `"eps":"\[1/255,0\]"`, `"eps":"[1/255,1]"`, "p_lower: "},
 		{"eps", 1, `"eps":"\[1/255,0\]"`, `"eps":"[1/255]"`, "eps: "},
 		{"eps", 2, `"eps_sha256":"[^"]*",`, ``, "eps_sha256: "},
 		{"eps", 2, `"eps":"[^"]*radii`, `"eps":"` + strings.TrimSuffix(others, ".npy"), "eps_sha256: "},
-		{"clip", 0, `\[1,2/3\]`, `[1,5]`, "margin: "},
+		{"clip", 0, `\[1,2/3\]`, `[1,5]`, "p_lower: "},
 		{"clip", 0, `"clip":\["\[0,0\]",`, `"clip":["[1,1]",`, "clip: "},
 		{"clip", 0, `"clip":`, `"clip_sha256":"00","clip":`, "clip_sha256: "},
-		{"fix", 0, `"fix":"1",`, ``, "margin: "},
+		{"fix", 0, `"fix":"1",`, ``, "p_lower: "},
 		{"fix", 0, `"fix":"1",`, `"fix":"1","free":"0",`, "fix: "},
 		{"fix", 0, `"fix":"1",`, `"fix":"2",`, "fix: "},
-		{"free", 0, `"free":"1",`, `"free":":",`, "margin: "},
-		{"norm", 0, `"std":"0.25",`, `"std":"0.125",`, "margin: "},
+		{"free", 0, `"free":"1",`, `"free":":",`, "p_lower: "},
+		{"norm", 0, `"std":"0.25",`, `"std":"0.125",`, "p_lower: "},
 		{"norm", 0, `"std":"0.25",`, ``, "mean: "},
 		{"norm", 0, `"std":"0.25",`, `"std":"-0.25",`, "mean: "},
 		{"norm", 0, `"mean":"0.5,0","std":"0.25",`, `"mean":"posterior","std":"posterior",`, "mean: "},
@@ -160,7 +160,7 @@ func TestNormOfPosterior(t *testing.T) {
 		{typed, posterior.Input{}, ""}, {says, posterior.Input{}, "mean: "},
 		{says, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.25}}, ""},
 		{typed, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.25}}, "mean: "},
-		{says, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.0625}}, "margin: "},
+		{says, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.0625}}, "p_lower: "},
 		{says, posterior.Input{Mean: []float64{0.5, 0, 1}, Std: []float64{0.25}}, "mean: "},
 		{says, posterior.Input{Mean: []float64{0.5, 0}, Std: []float64{0.25}, Shape: []int{2, 1}}, ""},
 	} {

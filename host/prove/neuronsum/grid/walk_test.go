@@ -14,6 +14,11 @@ import (
 // many.
 func TestWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(75, 1))
+	var points []struct{ z, mass float64 } // of the midpoint rule
+	const step = 0.03
+	for z := -7.5 + step/2; z < 7.5; z += step {
+		points = append(points, struct{ z, mass float64 }{z, step * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)})
+	}
 	for trial := range 60 {
 		axes := 1 + trial%2
 		c := &chance{}
@@ -41,24 +46,24 @@ func TestWalk(t *testing.T) {
 		if trial%5 == 0 {
 			number -= 5
 		}
-		var integral func(j int, e []float64, x float64) float64
-		integral = func(j int, e []float64, x float64) float64 {
+		var e [2]float64
+		var integral func(j int, x float64) float64
+		integral = func(j int, x float64) float64 {
 			if j == axes {
 				return math.Erfc(-x/math.Sqrt2) / 2
 			}
 			sum := 0.0
-			const step = 0.03
-			for z := -7.5 + step/2; z < 7.5; z += step {
-				all := append(e[:j:j], z)
+			for _, p := range points {
+				e[j] = p.z
 				y := c.axes[j].mean
 				for i, k := range c.axes[j].row {
-					y += k * all[i]
+					y += k * e[i]
 				}
-				sum += step * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * integral(j+1, all, x-f.row[j]*z-min(y*c.axes[j].before, y*c.axes[j].after))
+				sum += p.mass * integral(j+1, x-f.row[j]*p.z-min(y*c.axes[j].before, y*c.axes[j].after))
 			}
 			return sum
 		}
-		want := integral(0, nil, number)
+		want := integral(0, number)
 		for k, bins := range standardBins() {
 			for j := range f.bins {
 				f.bins[j] = bins
