@@ -265,7 +265,15 @@ func (a *around) shownUp(k int, e exponent, tau float64, row Row) float64 {
 	case !(row.Rate > 0):
 		return arith.Inf
 	}
-	e, power := a.below(k, e.times(row.Rate), row.Planes, rough)
-	up := arith.Up(arith.Up(power+a.firstUp(e, pieceTol(rough))) + arith.LogUp(1/tau*(1+0x1p-50)))
-	return arith.Exactly(up).Over(arith.Exactly(row.Rate)).Hi
+	rates := []float64{row.Rate}
+	if k == 0 && !plain(a.layers[0].Activation) { // near the rate that has no moment stretches are far above it
+		rates = append(rates, 0.96*row.Rate, 0.88*row.Rate)
+	}
+	least := arith.Inf
+	for _, h := range rates {
+		below, power := a.below(k, e.times(h), row.Planes, rough)
+		up := arith.Up(arith.Up(power+a.firstUp(below, pieceTol(rough))) + arith.LogUp(1/tau*(1+0x1p-50)))
+		least = min(least, arith.Exactly(up).Over(arith.Exactly(h)).Hi)
+	}
+	return least
 }
