@@ -18,7 +18,7 @@ import (
 
 // smallCampaign plans a campaign of 120 tasks in 4 jobs, some tenths of a second in all.
 func smallCampaign(t *testing.T) (dir string) {
-	return testCampaign(t, 10, "[{method: neuronsum, cells: 2}, clbp]")
+	return testCampaign(t, 10, "[{method: neuronsum, cells: 2}, {method: clbp, cells: 1}]")
 }
 
 // testCampaign plans a campaign of so many points with three radii under two posteriors.

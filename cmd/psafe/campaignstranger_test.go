@@ -19,7 +19,7 @@ func TestCampaignStranger(t *testing.T) {
 	testscale.DeepOnly(t)
 	needOpenCL(t)
 	wrap(t)
-	whole, dir := testCampaign(t, 20, "[clbp, {method: clbp, depth: 1}]"), testCampaign(t, 20, "[clbp, {method: clbp, depth: 1}]")
+	whole, dir := testCampaign(t, 20, "[{method: clbp, cells: 1}, {method: clbp, cells: 1, depth: 1}]"), testCampaign(t, 20, "[{method: clbp, cells: 1}, {method: clbp, cells: 1, depth: 1}]")
 	psafe(t, exitDone, runShard(whole, 0, 1)...)
 	args := []string{"run", dir, "--device", "0:0", "--omit-timing", "--quiet"}
 	set(t, "PSAFE_WRAP=segv clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+filepath.Join(dir, "now"))

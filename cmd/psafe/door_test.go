@@ -230,7 +230,7 @@ func TestTerminal(t *testing.T) {
 		if c.out {
 			more = fmt.Sprintf("--out r%d.jsonl", i)
 		}
-		cmd := exec.Command(script, "-qec", "stty "+c.size+`; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method clbp "+more, os.DevNull)
+		cmd := exec.Command(script, "-qec", "stty "+c.size+`; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method lbp --draws 2 --gamma 9 "+more, os.DevNull)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "NET="+net, "NO_COLOR=", "TERM=xterm", c.env)
 		out, err := cmd.CombinedOutput()
 		if err != nil {

@@ -22,8 +22,8 @@ var (
 	commandNamed = regexp.MustCompile(`psafe ([a-z]+)`)
 )
 
-// notOurs are flags of other programs, of psafe before it has a command, and one that it had.
-var notOurs = []string{"array", "name", "output", "saved-model", "splits", "version", "wrap"}
+// notOurs are flags of other programs, of psafe before it has a command, and those that it had.
+var notOurs = []string{"array", "boxes", "name", "output", "saved-model", "splits", "uniform", "version", "wrap"}
 
 // ofRecords says that flags in the file are words of records, or of a script.
 func ofRecords(path string) bool {

@@ -25,8 +25,8 @@ func TestInterruptedWriters(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	tiny, cubic := testFile("tiny-2-3-2-tanh.npz"), testFile("cubic-128.npz")
 	points := pointsOf(t, strings.Repeat("0.1,0.9\n-0.3,0.2\n", 20))
-	psafe(t, exitDone, "certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05,0.1", "--method", "clbp", "--quiet", "--out", at("r.jsonl"))
-	campaign := testCampaign(t, 12, "clbp")
+	psafe(t, exitDone, "certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05,0.1", "--method", "clbp", "--options", "cells=1", "--quiet", "--out", at("r.jsonl"))
+	campaign := testCampaign(t, 12, "{method: clbp, cells: 1}")
 	psafe(t, exitDone, runShard(campaign, 0, 1)...)
 	for name, args := range map[string][]string{
 		"merge":    {"merge", campaign, "--out", "OUT.jsonl"},
@@ -34,12 +34,12 @@ func TestInterruptedWriters(t *testing.T) {
 		"plot":     {"plot", "eps", at("r.jsonl"), "--out", "OUT.svg"},
 		"convert":  {"convert", cubic, "--out", "OUT.npz"},
 		"train":    {"train", "--data", "cubic", "--samples", "40", "--epochs", "2", "--hidden", "4", "--out", "OUT.npz"},
-		"table":    {"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "clbp", "--omit-timing", "--quiet", "--resume", "--out", "OUT.csv"},
+		"table":    {"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "clbp", "--options", "cells=1", "--omit-timing", "--quiet", "--resume", "--out", "OUT.csv"},
 		"exporter": {"exporter", "--out", "OUT.py"},
 	} {
 		t.Run(name, func(t *testing.T) { interruptedWriter(t, args) })
 	}
-	t.Run("run", func(t *testing.T) { interruptedShard(t, testCampaign(t, 12, "clbp")) })
+	t.Run("run", func(t *testing.T) { interruptedShard(t, testCampaign(t, 12, "{method: clbp, cells: 1}")) })
 }
 
 // endings are signals that end a program, in the ways that schedulers have.
@@ -105,7 +105,7 @@ func interruptedShard(t *testing.T, dir string) {
 			done++
 			if done > 0 { // all is done: begin with another
 				mergedTest(t, dir, exitDone)
-				dir, done = testCampaign(t, 12, "clbp"), -1
+				dir, done = testCampaign(t, 12, "{method: clbp, cells: 1}"), -1
 			}
 			continue
 		}

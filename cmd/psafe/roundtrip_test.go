@@ -54,7 +54,7 @@ func TestPaperCommands(t *testing.T) {
 			}
 		}
 	}
-	if runs < 80 {
+	if runs < 70 {
 		t.Errorf("%d runs in all experiments", runs)
 	}
 }

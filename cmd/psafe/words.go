@@ -105,9 +105,9 @@ var foreignFlags = map[string]string{
 	"epsilon": aboutEps, "radius": aboutEps, "delta": aboutEps, "perturbation": aboutEps,
 	"p": aboutNorm, "l2": aboutNorm, "linf": aboutNorm, "lp": aboutNorm,
 	"robust": aboutRobust, "robustness": aboutRobust,
-	"splits":  "weight boxes are not cut any more: --method auto or clbp proves more, so leave --splits out",
-	"boxes":   "weight boxes are those of Algorithm 1, --method ibp or lbp with --gamma and --draws: leave --boxes out; one around the mean proved less than --method auto or clbp",
-	"uniform": "there is no weight box around the mean any more: --method auto or clbp proves more, so leave --uniform out",
+	"splits":  "weight boxes are not cut any more: --method auto or clbp proves more, so leave out --splits",
+	"boxes":   "weight boxes are those of Algorithm 1, --method ibp or lbp with --gamma and --draws, so leave out --boxes; one around the mean proved less than --method auto or clbp",
+	"uniform": "there is no weight box around the mean any more: --method auto or clbp proves more, so leave out --uniform",
 }
 
 // foreignCommands are answers to commands that other programs have.

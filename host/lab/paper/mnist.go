@@ -58,7 +58,7 @@ var (
 
 // imageBoxes boxes of half-width imageGamma are drawn for every image.
 const (
-	imageBoxes = 100
+	imageBoxes = 10
 	imageGamma = 4
 )
 
