@@ -2,7 +2,6 @@ package sums
 
 import (
 	"math/big"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -15,8 +14,6 @@ import (
 
 // exactly is x as a rational number.
 func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-func testFile(name string) string { return filepath.Join("..", "..", "..", "testdata", name) }
 
 var activations = networktest.Activations(1, 0.1)
 
