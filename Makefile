@@ -7,6 +7,12 @@ GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # promise does not cover it: a version of Go that has it no more builds the plain loops.
 GOEXPERIMENT ?= $(shell GOEXPERIMENT=simd $(GO) list simd/archsimd >/dev/null 2>&1 && echo simd)
 export GOEXPERIMENT
+# Go 1.26 with that experiment restores the wide registers of a goroutine that a signal preempted and
+# leaves their upper halves in use, which makes scalar code two to three times as slow on Intel's
+# processors, until a vector loop ends. Loops of psafe call functions often enough to do without.
+ifeq ($(GOEXPERIMENT),simd)
+export GOFLAGS := $(GOFLAGS) -ldflags=-X=runtime.godebugDefault=asyncpreemptoff=1
+endif
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 .PHONY: test deep night build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper

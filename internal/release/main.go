@@ -105,14 +105,18 @@ func (p platform) goTool(args ...string) *exec.Cmd {
 	if p.static {
 		flags += " -tags=noopencl"
 	}
-	experiment := "" // the vector loops of package fallback
-	if p.arch == "amd64" {
-		experiment = "simd"
-	}
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT="+experiment, "GOWORK=off", flags)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT="+p.experiment(), "GOWORK=off", flags)
 	return cmd
+}
+
+// experiment is what has the vector loops of package fallback.
+func (p platform) experiment() string {
+	if p.arch == "amd64" {
+		return "simd"
+	}
+	return ""
 }
 
 // source is the tree that is released.
@@ -221,6 +225,9 @@ func (src source) build(p platform) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "psafe")
 	stamp := fmt.Sprintf("-s -w -X main.stampedCommit=%s -X main.stampedDate=%s", src.commit, src.when)
+	if p.experiment() != "" {
+		stamp += " -X runtime.godebugDefault=asyncpreemptoff=1" // Makefile says why
+	}
 	if err := p.goTool("build", "-trimpath", "-buildvcs=false", "-ldflags="+stamp, "-o", path, "./cmd/psafe").Run(); err != nil {
 		return nil, fmt.Errorf("go build: %w", err)
 	}
