@@ -83,7 +83,7 @@ func TailOfDown(z arith.DD) float64 {
 	}
 	m, k := TailOf(z)
 	v := math.Ldexp(-arith.DDOf(0).Minus(m).RoundUp(TailErr), k)
-	if v < 0x1p-1022 { // Ldexp has rounded once more
+	if v <= 0x1p-1022 { // Ldexp has rounded once more
 		v = max(0, down(v))
 	}
 	return v

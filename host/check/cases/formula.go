@@ -31,7 +31,7 @@ func Chosen(s *property.Safe, numbers []int) ([]property.Row, error) {
 		}
 		numbers = slices.Compact(slices.Sorted(slices.Values(s.Any[0])))
 	}
-	var rows []property.Row
+	rows := make([]property.Row, 0, len(numbers)) // not nil where S holds without any
 	for k, r := range numbers {
 		if r < 0 || r >= len(s.Rows) || k > 0 && r <= numbers[k-1] {
 			return nil, fmt.Errorf("proof: rows: number %d is %d, the property has %d rows, which ascend", k, r, len(s.Rows))

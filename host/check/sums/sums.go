@@ -97,9 +97,9 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, rows []property.Row,
 type rowBound func(neurons []standIn, row property.Row) float64
 
 // cellFailUp is an upper bound, at most 1, of the probability that one of the rows is not positive
-// somewhere in the cell: the sum over them; 1 of none, and if ctx ends.
+// somewhere in the cell: the sum over them; 1 of nil, and if ctx ends.
 func (n *Network) cellFailUp(ctx context.Context, cell property.Box, rows []property.Row, notPositiveUp rowBound) float64 {
-	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || len(rows) == 0 {
+	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || rows == nil {
 		return 1
 	}
 	for j, lo := range cell.Lo {
