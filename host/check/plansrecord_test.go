@@ -61,18 +61,3 @@ func TestCheckPlans(t *testing.T) {
 		}
 	}
 }
-
-// TestCheckEverything: a safe set of no rows is everything, and a record that says so is proved.
-func TestCheckEverything(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "any.json")
-	text := `{"properties": [{"name": "any", "kind": "output_box", "output": [[null, null]], "boxes": [[[0.2, 0.4]]]}]}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j := plansJob(t, `{"row": [1]}`)
-	j.Tasks.File = path
-	line := written(t, j)[0]
-	if v, err := new(Checker).Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
-		t.Errorf("%v %v\n%s", err, v.Refused, line)
-	}
-}

@@ -91,8 +91,11 @@ func (p *proof) ReadUpper() (*upperProof, error) {
 	if err := Strictly(p.Upper, &u); err != nil {
 		return nil, fmt.Errorf("proof: upper: %w", err)
 	}
-	if u.Plans != nil && u.Method != "neuronsum" {
+	switch {
+	case u.Plans != nil && u.Method != "neuronsum":
 		return nil, fmt.Errorf("proof: upper: plans: method %.40q has none", u.Method)
+	case (u.Rows != nil || u.Rates != nil || u.Statements != nil) && u.Method != "chernoff":
+		return nil, fmt.Errorf("proof: upper: rows, rates or statements: method %.40q has none", u.Method)
 	}
 	return &u, nil
 }

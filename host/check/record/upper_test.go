@@ -8,12 +8,17 @@ import (
 	"psafe/host/check/cases"
 )
 
-// TestUpperPlans: plans are those of sums of neurons, and of no other method.
-func TestUpperPlans(t *testing.T) {
-	for method, fits := range map[string]bool{"neuronsum": true, "clbp": false, "chernoff": false} {
-		p := proof{Upper: json.RawMessage(`{"method":"` + method + `","witness":{"box":0,"at":""},"plans":[{"rows":[0]}]}`)}
-		if u, err := p.ReadUpper(); (err == nil) != fits || fits && (len(u.Plans) != 1 || u.Plans[0].Rows[0] != 0) {
-			t.Errorf("%s: %+v, %v", method, u, err)
+// TestUpperParts: plans are those of sums of neurons, rows, rates and statements those of exact moments,
+// and of no other method.
+func TestUpperParts(t *testing.T) {
+	for part, of := range map[string]string{
+		`"plans":[{"rows":[0]}]`: "neuronsum", `"rows":[{"rate":1}]`: "chernoff", `"rates":"AAAAAAAA8D8="`: "chernoff", `"statements":[{"rate":1}]`: "chernoff",
+	} {
+		for _, method := range []string{"neuronsum", "clbp", "chernoff"} {
+			p := proof{Upper: json.RawMessage(`{"method":"` + method + `","witness":{"box":0,"at":""},` + part + `}`)}
+			if u, err := p.ReadUpper(); (err == nil) != (method == of) {
+				t.Errorf("%s, %s: %+v, %v", method, part, u, err)
+			}
 		}
 	}
 }

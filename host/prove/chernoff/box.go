@@ -286,6 +286,9 @@ func (c *chain) lookedWide(ctx context.Context, box property.Box, heads []*head,
 		}
 		of := make([]*boxGuess, len(heads))
 		for _, all := range any {
+			if len(all) == 0 { // holds everywhere, which needs no moments and no cut
+				continue
+			}
 			hope, worst := next.hopeApprox(spreads, all)
 			if *axis = worst.axis; !(hope < enough) {
 				continue

@@ -4,7 +4,7 @@ import "psafe/host/prove/branch"
 
 // proof writes the trees of a search.
 func (s *search) proof() *branch.LeafSum {
-	p := &branch.LeafSum{}
+	p := &branch.LeafSum{Trees: []branch.Tree{}}
 	for range s.net.layers {
 		p.Open = append(p.Open, []int{})
 	}
