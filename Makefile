@@ -130,7 +130,7 @@ rusticl:
 	@GO="$(GO)" scripts/rusticl.sh
 
 bench:
-	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/prove/measure
+	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/prove/probability
 
 # Breaks one push, sign, index or formula at a time; each must fail a test. Slow. The plain
 # loops are what is broken, so they are all that is built.

@@ -15,7 +15,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/format"
 	"psafe/host/read/npy"
 	"psafe/host/read/property"
@@ -83,7 +83,7 @@ func TestWorkedExample(t *testing.T) {
 	says(">= %.2f at x = 0", lbp[1])
 	says("<= %.2f at x = 2", -lbp[2])
 	flat := post.Flat()
-	logP, _ := measure.UnionLogDown([][]float64{slices.Concat(box.Lo...)}, [][]float64{slices.Concat(box.Hi...)}, flat.Mean, flat.SdLo, flat.SdHi)
+	logP, _ := probability.UnionLogDown([][]float64{slices.Concat(box.Lo...)}, [][]float64{slices.Concat(box.Hi...)}, flat.Mean, flat.SdLo, flat.SdHi)
 	says("0.9545^7 = %.4f of the posterior, and P_safe >= %.4f", math.Exp(logP), math.Exp(logP))
 	single, _ := margins(bound.LBP, bound.Float32)
 	says("gives -1.24, psafe gives %v in float64 and %v in float32", lbp[1], single[1])

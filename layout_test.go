@@ -17,7 +17,7 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/host/arith/gauss", "psafe/host/arith", "psafe/internal/fault"},
+	"psafe/host/prove/probability":       {"psafe/host/arith/gauss", "psafe/host/arith", "psafe/internal/fault"},
 	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/arith"},
 	"psafe/host/model/posterior":         {"psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/npy", "psafe/internal/infile"},
@@ -55,20 +55,20 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/probability", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/arith/gauss", "psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/probability", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/covary": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/slack", "psafe/internal/fault"},
 	"psafe/host/prove/ontop": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/covary", "psafe/host/prove/probability", "psafe/host/prove/slack",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/claim": {
-		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/probability", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/prove/branch", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
@@ -77,25 +77,25 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/boxes": {
 		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
-		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property",
+		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/read/property",
 	},
 	"psafe/host/prove/decide": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/probability", "psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/covary", "psafe/host/prove/decide",
-		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/phases": {
 		"psafe/host/arith", "gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
-		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/branch",
+		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/branch",
 		"psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/chernoff": {
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
-		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",
@@ -103,11 +103,11 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove": {
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/phases", "psafe/host/prove/measure",
+		"psafe/internal/fault", "psafe/host/prove/chernoff", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/phases", "psafe/host/prove/probability",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/branch": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/probability",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/confine": {
@@ -216,7 +216,7 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
-		"psafe/host/prove", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
+		"psafe/host/prove", "psafe/host/prove/probability", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",
 	},

@@ -218,7 +218,7 @@ func isFile(text string) bool {
 }
 
 // probability reads a flag that is one.
-func probability(flag, text string) (property.Exact, error) {
+func probabilityOf(flag, text string) (property.Exact, error) {
 	p, err := property.NewExact(text)
 	if err != nil {
 		return p, fmt.Errorf("--%s %w", flag, err)

@@ -15,7 +15,7 @@ import (
 	"psafe/host/model/audit"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 const inspectAbout = `psafe inspect prints what a posterior file holds: the kind of distribution,
@@ -176,7 +176,7 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		}
 	}
 	if random > 0 && p.Independent() {
-		_, err := fmt.Fprintf(w, "a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability\n", measure.GammaForMassApprox(0.9, random))
+		_, err := fmt.Fprintf(w, "a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability\n", probability.GammaForMassApprox(0.9, random))
 		return err
 	}
 	return nil
@@ -265,7 +265,7 @@ func inspectFields(p *posterior.Posterior) inspected {
 		out.Samples = &inspectedSample{s.N(), int(slices.Min(s.Counts)), int(slices.Max(s.Counts)), int(s.Total())}
 	}
 	if out.Random > 0 && p.Independent() {
-		out.Gamma = finiteOrNull(measure.GammaForMassApprox(0.9, out.Random))
+		out.Gamma = finiteOrNull(probability.GammaForMassApprox(0.9, out.Random))
 	}
 	return out
 }

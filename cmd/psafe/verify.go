@@ -133,7 +133,7 @@ func (v *verifyFlags) check(f *pflag.FlagSet) error {
 	case f.Changed("cells") && v.cells < 1:
 		return fmt.Errorf("verify: --cells %d is less than 1", v.cells)
 	}
-	_, err := probability("require", v.require)
+	_, err := probabilityOf("require", v.require)
 	return err
 }
 

@@ -24,7 +24,7 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 	if err != nil {
 		return nil, err
 	}
-	require, err := probability("require", v.require)
+	require, err := probabilityOf("require", v.require)
 	if err != nil {
 		return nil, err
 	}

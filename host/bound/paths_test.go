@@ -11,7 +11,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -134,10 +134,10 @@ func TestConcentratePaths(t *testing.T) {
 	if testing.Short() {
 		draws = 3000
 	}
-	single := measure.NoiseQuantileUp(tau, 1)
+	single := probability.NoiseQuantileUp(tau, 1)
 	q := bound.Quantiles{Single: single, Radius: single}
 	for k := range 4 {
-		q.Many = append(q.Many, measure.NoiseQuantileUp(tau, k+1))
+		q.Many = append(q.Many, probability.NoiseQuantileUp(tau, k+1))
 	}
 	for i, c := range []struct {
 		kind   network.Kind
@@ -291,7 +291,7 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 						short++
 					}
 				}
-				tail := measure.NoiseTailUp(z*math.Sqrt(sum), variance, 1)
+				tail := probability.NoiseTailUp(z*math.Sqrt(sum), variance, 1)
 				if float64(short) > f.most(tail) {
 					t.Errorf("row %d %s falls short by %v sd in %d of %d draws, at most %v", r, name, z, short, f.draws, tail)
 				}

@@ -2,5 +2,5 @@
 // identifies the certificate, recomputes the bound, and compares. Package record reads the line; the
 // files by*.go ask the room of each theorem for its bound. The rooms share arithmetic and facts about one
 // normal variable (host/arith, host/arith/gauss) with the packages that made the record (bound, prove,
-// measure, neuronsum and the devices), and no bound of a network.
+// probability, neuronsum and the devices), and no bound of a network.
 package check

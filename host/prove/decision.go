@@ -9,7 +9,7 @@ import (
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -104,7 +104,7 @@ func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results [
 
 // confined takes in a bound of the probability that all margins are so large on all of T, as phases prove it.
 func confined(d *claim.Decision, r *claim.Result, margin float64) {
-	p := measure.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
+	p := probability.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
 	d.Lower = max(d.Lower, slack.ChanceDown(p.LowerDown))
 	d.RivalUpper = min(d.RivalUpper, slack.ChanceUp(p.MostRival()))
 	d.Gap, d.Vote = max(d.Gap, slack.ChanceDown(p.LeastGap())), max(d.Vote, slack.ChanceDown(r.Lower()))

@@ -13,7 +13,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -151,7 +151,7 @@ func TestSampledCount(t *testing.T) {
 		}
 		cfg := prove.Config{Method: prove.IBP, Samples: n, Gamma: gamma, Seed: 5}
 		r := run(t, p, post, cfg, safeOn(atLeast(-0.3), interval(1, 1), interval(-0.5, -0.5)))[0]
-		logP, rule := measure.UnionLogDown(los, his, []float64{0, 0}, []float64{1, 0}, []float64{1, 0})
+		logP, rule := probability.UnionLogDown(los, his, []float64{0, 0}, []float64{1, 0}, []float64{1, 0})
 		// Boxes in the order of their numbers may be added up with fewer roundings.
 		if r.SafeBoxes != want || r.LogP < logP || r.LogP > logP+1e-9 || r.Rule != rule || !(math.Exp(r.LogP) <= phi(0.6)-phi(-0.3)) {
 			t.Errorf("%v: %d safe boxes, log p %v by %s; want %d, %v by %s", p, r.SafeBoxes, r.LogP, r.Rule, want, logP, rule)

@@ -9,7 +9,7 @@ import (
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
@@ -165,8 +165,10 @@ const sureness = 1e-9
 // point and surelySafe are safe.
 type simulated struct{ n, notUnsafe, surelySafe int }
 
-func (s simulated) upper() float64 { return measure.ClopperPearsonUp(s.notUnsafe, s.n, sureness) }
-func (s simulated) lower() float64 { return measure.ClopperPearsonDown(s.surelySafe, s.n, sureness) }
+func (s simulated) upper() float64 { return probability.ClopperPearsonUp(s.notUnsafe, s.n, sureness) }
+func (s simulated) lower() float64 {
+	return probability.ClopperPearsonDown(s.surelySafe, s.n, sureness)
+}
 
 func (s simulated) share(k int) float64 { return float64(k) / float64(s.n) }
 

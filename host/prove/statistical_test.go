@@ -14,7 +14,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -47,7 +47,7 @@ func TestStatisticalCoverage(t *testing.T) {
 				t.Fatalf("%+v of %+v", st, r)
 			}
 			alpha := (1 - c.confidence) / 2
-			if lo, hi := measure.ClopperPearsonDown(st.Safe, st.Samples, alpha), measure.ClopperPearsonUp(st.Samples-st.Unsafe, st.Samples, alpha); st.Lower != lo || st.Upper != hi {
+			if lo, hi := probability.ClopperPearsonDown(st.Safe, st.Samples, alpha), probability.ClopperPearsonUp(st.Samples-st.Unsafe, st.Samples, alpha); st.Lower != lo || st.Upper != hi {
 				t.Fatalf("limits %v to %v of %+v, want %v to %v", st.Lower, st.Upper, st, lo, hi)
 			}
 			sum += st.Safe
@@ -218,7 +218,7 @@ func TestOtherKindsStatistically(t *testing.T) {
 			}
 			st := res.Statistic
 			// The grid may miss unsafe points, but hardly many: 0.02 of the networks.
-			lo, hi := measure.ClopperPearsonDown(not, n, sureness)-0.02, measure.ClopperPearsonUp(not, n, sureness)
+			lo, hi := probability.ClopperPearsonDown(not, n, sureness)-0.02, probability.ClopperPearsonUp(not, n, sureness)
 			if st.Lower > hi || st.Upper < lo || res.Lower() != 0 || res.Upper() < lo {
 				t.Errorf("%s task %d: %+v, by simulation %v to %v; certified %v to %v", name, i, st, lo, hi, res.Lower(), res.Upper())
 			}

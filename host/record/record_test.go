@@ -105,7 +105,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRecordRoundsDown: both numbers are package measure's lower bounds, to the bit,
+// TestRecordRoundsDown: both numbers are package probability's lower bounds, to the bit,
 // whatever the logarithm.
 func TestRecordRoundsDown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -9,7 +9,7 @@ import (
 
 	"psafe/host/check/law"
 	"psafe/host/prove/decide"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -26,7 +26,7 @@ func TestPredictiveAsCertify(t *testing.T) {
 	for n := range 60 {
 		rows := 1 + n%3
 		var laws []*law.MarginLaw
-		var theirs []*measure.MarginLaw
+		var theirs []*probability.MarginLaw
 		margins := make([]float64, rows)
 		for k := range rows {
 			top := 2*rng.NormFloat64() + float64(n%4)
@@ -40,10 +40,10 @@ func TestPredictiveAsCertify(t *testing.T) {
 				v := math.Exp(2*rng.NormFloat64() - 2)
 				noises, variances = append(noises, law.Noise{Mean: 0, Variance: v}), append(variances, v)
 			}
-			laws, theirs = append(laws, law.LawOf(top, noises)), append(theirs, measure.NewMarginLaw(top, variances))
+			laws, theirs = append(laws, law.LawOf(top, noises)), append(theirs, probability.NewMarginLaw(top, variances))
 		}
 		budget := []float64{0, 0.003, 0.2}[n%3]
-		p, is := measure.PredictiveOf(theirs, budget), predictiveOf(laws, budget)
+		p, is := probability.PredictiveOf(theirs, budget), predictiveOf(laws, budget)
 		near("lower", is.Lower, p.LowerDown)
 		for k := range rows {
 			near("rival", is.Rivals[k], p.RivalsUp[k])
@@ -85,13 +85,13 @@ func TestPricedAsCertify(t *testing.T) {
 		}
 		theirs := decide.Rule{Costs: costs}.Priced(task, action, r)
 		var laws []*law.MarginLaw
-		var theirLaws []*measure.MarginLaw
+		var theirLaws []*probability.MarginLaw
 		for row := range 2 * (classes - 1) {
 			top, v := 2*rng.NormFloat64(), math.Exp(rng.NormFloat64()-2)
 			if row >= classes-1 {
 				top = -laws[row-classes+1].At[0] - 0.1*rng.Float64()
 			}
-			laws, theirLaws = append(laws, law.LawOf(top, []law.Noise{{Mean: 0, Variance: v}})), append(theirLaws, measure.NewMarginLaw(top, []float64{v}))
+			laws, theirLaws = append(laws, law.LawOf(top, []law.Noise{{Mean: 0, Variance: v}})), append(theirLaws, probability.NewMarginLaw(top, []float64{v}))
 		}
 		e := make([]share, classes)
 		for k := range e {

@@ -7,7 +7,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // TestNoiseTail: not above certify's, whose arguments may be worse by a rounding, and not
@@ -31,7 +31,7 @@ func TestNoiseTail(t *testing.T) {
 			for l := range v {
 				worse[l] = v[l] * (1 + float64(rng.IntN(2))*0x1p-52)
 			}
-			if theirs := measure.NoiseTailUp(at*(1-float64(rng.IntN(2))*0x1p-53), worse, 1); got > theirs {
+			if theirs := probability.NoiseTailUp(at*(1-float64(rng.IntN(2))*0x1p-53), worse, 1); got > theirs {
 				t.Errorf("tail of %v, %v: %v is above certify's %v", at, v, got, theirs)
 			}
 		}
@@ -79,7 +79,7 @@ func TestNoiseQuantile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	for range 100 {
 		tau, layers := math.Exp(-rng.Float64()*40), 1+rng.IntN(4)
-		got, theirs := NoiseQuantileUp(tau, layers), measure.NoiseQuantileUp(tau, layers)
+		got, theirs := NoiseQuantileUp(tau, layers), probability.NoiseQuantileUp(tau, layers)
 		if got > theirs || got < theirs*(1-1e-9) {
 			t.Errorf("quantile of %v, %d: %v, certify's %v", tau, layers, got, theirs)
 		}

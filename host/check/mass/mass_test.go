@@ -8,7 +8,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/relax"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
@@ -62,7 +62,7 @@ func TestMassAgainstMeasure(t *testing.T) {
 	for range testscale.Cases(t, 3000) {
 		n := 2 + rng.IntN(1<<rng.IntN(9))
 		mean, sdLo, sdHi, lo, hi := checktest.RandomBox(rng, n, rng.IntN(2) == 0)
-		logP := measure.LogMassDown(lo, hi, mean, sdLo, sdHi)
+		logP := probability.LogMassDown(lo, hi, mean, sdLo, sdHi)
 		c := allWeights(checktest.OneLayer(mean, sdLo, sdHi)).chanceOf(lo, hi)
 		if math.IsInf(logP, -1) {
 			continue

@@ -10,7 +10,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
 )
@@ -42,7 +42,7 @@ func TestUnionAgainstMeasure(t *testing.T) {
 	rules := map[string]int{}
 	for range testscale.Cases(t, 600) {
 		mean, sdLo, sdHi, lo, hi := randomUnion(rng, 2+rng.IntN(1<<rng.IntN(6)), 1+rng.IntN(30))
-		logP, rule := measure.UnionLogDown(lo, hi, mean, sdLo, sdHi)
+		logP, rule := probability.UnionLogDown(lo, hi, mean, sdLo, sdHi)
 		rules[rule]++
 		var boxes []*relax.WeightBox
 		for i := range lo {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/check/law"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/checktest"
 	"psafe/internal/testscale"
@@ -24,7 +24,7 @@ func TestIntervals(t *testing.T) {
 		}
 		alpha := []float64{0.005, 1e-9, 0.25}[rng.IntN(3)]
 		confidence := 1 - 2*alpha
-		lower, upper := measure.ClopperPearsonDown(safe, n, (1-confidence)/2), measure.ClopperPearsonUp(n-unsafe, n, (1-confidence)/2)
+		lower, upper := probability.ClopperPearsonDown(safe, n, (1-confidence)/2), probability.ClopperPearsonUp(n-unsafe, n, (1-confidence)/2)
 		text := func(lower, upper float64) string {
 			return fmt.Sprintf(`{"samples":%d,"safe":%d,"unsafe":%d,"confidence":%v,"lower":%s,"upper":%s,"statement":"%s"}`,
 				n, safe, unsafe, confidence, property.DecimalDown(lower), property.DecimalUp(upper), Statement)

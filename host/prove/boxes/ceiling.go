@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // Nearly all intervals of weights are wider than gamma by roundings only. Those that are by up to nearly
@@ -28,7 +28,7 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 	if !post.Independent() {
 		return 0
 	}
-	plain, log := 0, measure.CeilingLog(n, gamma, 0)
+	plain, log := 0, probability.CeilingLog(n, gamma, 0)
 	for _, g := range post.Params() {
 		for j, sd := range g.SdLo {
 			if g.SdHi[j] == 0 {
@@ -40,10 +40,10 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 			if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+nearly) {
 				plain++
 			} else {
-				log = math.Nextafter(log+measure.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
+				log = math.Nextafter(log+probability.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
 			}
 		}
 	}
-	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+nearlyMore), plain), math.Inf(1))
+	log = math.Nextafter(log+probability.CeilingLog(1, gamma*(1+nearlyMore), plain), math.Inf(1))
 	return min(0, arith.Log10Up(log))
 }

@@ -9,7 +9,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -121,7 +121,7 @@ func (d *Draws) mostKept() int {
 // cover adds up the boxes in the order of their numbers.
 func (d *Draws) cover(safe []int) chosen {
 	flat := &d.Engines[0].Flat
-	c, of := measure.NewCover(flat.Mean, flat.SdLo, flat.SdHi, d.mostKept()), chosen{rule: measure.RulePieces}
+	c, of := probability.NewCover(flat.Mean, flat.SdLo, flat.SdHi, d.mostKept()), chosen{rule: probability.RulePieces}
 	for _, b := range safe {
 		if c.Full() {
 			break
@@ -135,9 +135,9 @@ func (d *Draws) cover(safe []int) chosen {
 	case len(safe) == 0:
 		of.rule = ""
 	case len(of.boxes) == 0:
-		of.rule = measure.RuleNone
+		of.rule = probability.RuleNone
 	case len(of.boxes) == 1:
-		of.rule = measure.RuleLargest
+		of.rule = probability.RuleLargest
 	}
 	return of
 }
@@ -154,7 +154,7 @@ func (d *Draws) union(boxes []int) chosen {
 		los, his = append(los, slices.Concat(box.Lo...)), append(his, slices.Concat(box.Hi...))
 	}
 	flat := &d.Engines[0].Flat
-	u.logP, u.rule = measure.UnionLogDown(los, his, flat.Mean, flat.SdLo, flat.SdHi)
+	u.logP, u.rule = probability.UnionLogDown(los, his, flat.Mean, flat.SdLo, flat.SdHi)
 	return u
 }
 

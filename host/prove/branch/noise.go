@@ -8,7 +8,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -49,7 +49,7 @@ type noiseLayer struct {
 // upper bound of E|W_j| of layer k, and tau, in (0, 1), the probability that either bound of the
 // noise of a neuron may fail with.
 func NewNoise(post *posterior.Posterior, absMean [][]float64, tau float64) *Noise {
-	n := &Noise{net: post.Network(), noise: measure.NoiseQuantileUp(tau, 1), radius: measure.NoiseQuantileUp(tau*radiusShare, 1)}
+	n := &Noise{net: post.Network(), noise: probability.NoiseQuantileUp(tau, 1), radius: probability.NoiseQuantileUp(tau*radiusShare, 1)}
 	for k := range post.Layers {
 		l := &post.Layers[k]
 		if len(absMean[k]) != len(l.Weight.SdHi) {

@@ -12,7 +12,7 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -112,11 +112,11 @@ func (c *chain) newRegion(ctx context.Context, box property.Box, tau float64) (*
 		return nil, err
 	}
 	b := &region{point: p, radius: radius, laws: p.lawsApprox()}
-	q, statements := measure.NoiseQuantileUp(tau*radiusShare, 1), len(c.hidden[0].bias)
+	q, statements := probability.NoiseQuantileUp(tau*radiusShare, 1), len(c.hidden[0].bias)
 	b.reach = append(b.reach, c.hidden[0].reaches(radius, q))
 	if len(c.hidden) > 1 {
 		b.decided(tau)
-		b.reach = append(b.reach, b.together(q, measure.NoiseQuantileUp(tau*radiusShare, 2)))
+		b.reach = append(b.reach, b.together(q, probability.NoiseQuantileUp(tau*radiusShare, 2)))
 		statements += 1 + 2*len(c.hidden[1].bias) // its neurons move both ways
 	}
 	for _, moved := range b.reach {
@@ -126,7 +126,7 @@ func (c *chain) newRegion(ctx context.Context, box property.Box, tau float64) (*
 	}
 	b.budget = arith.Up(b.budget + arith.Up(float64(statements)*tau*radiusShare))
 	for k := range budgets {
-		b.quantiles = append(b.quantiles, measure.NoiseQuantileUp(math.Ldexp(1, -k-firstBudget), len(c.hidden)))
+		b.quantiles = append(b.quantiles, probability.NoiseQuantileUp(math.Ldexp(1, -k-firstBudget), len(c.hidden)))
 	}
 	return b, nil
 }

@@ -10,7 +10,7 @@ import (
 	"psafe/host/arith/gauss"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -72,7 +72,7 @@ func TestBoxesAgainstDraws(t *testing.T) {
 				safe++
 			}
 		}
-		if most := measure.ClopperPearsonUp(safe, drawn, sure); results[0].Lower() > most {
+		if most := probability.ClopperPearsonUp(safe, drawn, sure); results[0].Lower() > most {
 			t.Errorf("case %d, %v: P_safe is at least %v, drawn at most %v", i, shapes[i%len(shapes)], results[0].Lower(), most)
 		}
 		shown, sought = shown+results[0].Lower(), sought+float64(safe)/float64(drawn)
@@ -301,10 +301,10 @@ func checkDifference(t *testing.T, r *rand.Rand, i int, post *posterior.Posterio
 	if off := 6 * math.Sqrt(max(0, square/n-mean*mean)/n); mean-off > s.loss+1e-12 {
 		t.Errorf("case %d: a row is less by %v +- %v on average, said is %v", i, mean, off, s.loss)
 	}
-	if hasNoise := post.Layers[len(b.hidden)].Weight.SdHi[0] > 0; !hasNoise && measure.ClopperPearsonDown(fails, int(n), sure) > 1.0/256 {
+	if hasNoise := post.Layers[len(b.hidden)].Weight.SdHi[0] > 0; !hasNoise && probability.ClopperPearsonDown(fails, int(n), sure) > 1.0/256 {
 		t.Errorf("case %d: a row is less by %v in %d of %v draws, budgeted is 1/256", i, below, fails, n)
 	}
-	if statements := float64(len(b.reach[0]) + 2*len(b.reach[len(b.reach)-1]) + 1); measure.ClopperPearsonDown(moved, int(n), sure) > 0.02*radiusShare*statements {
+	if statements := float64(len(b.reach[0]) + 2*len(b.reach[len(b.reach)-1]) + 1); probability.ClopperPearsonDown(moved, int(n), sure) > 0.02*radiusShare*statements {
 		t.Errorf("case %d: neurons move further than said in %d of %v draws", i, moved, n)
 	}
 }

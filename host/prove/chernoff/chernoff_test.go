@@ -13,7 +13,7 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -102,7 +102,7 @@ func TestAgainstDraws(t *testing.T) {
 		}
 		counts := drawn(post, task.T[0].Lo, draws)
 		n := counts[task.Label]
-		most, least := measure.ClopperPearsonUp(n, draws, sure), measure.ClopperPearsonDown(n, draws, sure)
+		most, least := probability.ClopperPearsonUp(n, draws, sure), probability.ClopperPearsonDown(n, draws, sure)
 		if lower, upper := results[0].Lower(), results[0].Upper(); lower > most || upper < least {
 			t.Errorf("case %d, %v: P_safe is in [%v, %v], drawn [%v, %v]", i, shapes[i%len(shapes)], lower, upper, least, most)
 		}
@@ -110,7 +110,7 @@ func TestAgainstDraws(t *testing.T) {
 			shown, sought = shown+results[0].Lower(), sought+share
 		}
 		n = counts[other.Label]
-		if least := measure.ClopperPearsonDown(n, draws, sure); results[1].Upper() < least {
+		if least := probability.ClopperPearsonDown(n, draws, sure); results[1].Upper() < least {
 			t.Errorf("case %d, %v: P_safe of another class is at most %v, drawn at least %v", i, shapes[i%len(shapes)], results[1].Upper(), least)
 		}
 	}
@@ -389,7 +389,7 @@ func TestStatements(t *testing.T) {
 		}
 		for o, list := range fails {
 			for k, n := range list {
-				if measure.ClopperPearsonDown(n, draws, sure) > tau {
+				if probability.ClopperPearsonDown(n, draws, sure) > tau {
 					t.Errorf("case %d, neuron %d: statement %d fails %d times of %d, tau is %v", i, o, k, n, draws, tau)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -87,7 +87,7 @@ func TestManyDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := safeAt(r, post, x, &task.S, draws)
-		most, least := measure.ClopperPearsonUp(n, draws, sure), measure.ClopperPearsonDown(n, draws, sure)
+		most, least := probability.ClopperPearsonUp(n, draws, sure), probability.ClopperPearsonDown(n, draws, sure)
 		if lo, hi := results[0].Lower(), results[0].Upper(); lo > most || hi < least {
 			t.Errorf("case %d, %v: P_safe is in [%v, %v], drawn [%v, %v]", i, shapes[i%len(shapes)], lo, hi, least, most)
 		}

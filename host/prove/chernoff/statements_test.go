@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
@@ -63,7 +63,7 @@ func TestDeepStatements(t *testing.T) {
 		const below = events * 5 * tau // statements of the second layer
 		for o, list := range fails {
 			for k, n := range list {
-				if measure.ClopperPearsonDown(n, draws, sure) > tau+below {
+				if probability.ClopperPearsonDown(n, draws, sure) > tau+below {
 					t.Errorf("case %d, neuron %d: statement %d fails %d times of %d, tau is %v", i, o, k, n, draws, tau)
 				}
 			}

@@ -3,7 +3,7 @@ package claim
 import (
 	"fmt"
 
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // Contradiction reports which two numbers of a task's result cannot both be true. As an error of
@@ -47,10 +47,10 @@ func Contradicts(r *Result) *Contradiction {
 		return found(lower, upper, "p_lower", "p_upper")
 	}
 	if s := r.Statistic; s != nil {
-		if most := measure.ClopperPearsonUp(s.Samples-s.Unsafe, s.Samples, surely); lower > most {
+		if most := probability.ClopperPearsonUp(s.Samples-s.Unsafe, s.Samples, surely); lower > most {
 			return found(lower, most, "p_lower", "the limit of drawn networks at confidence 1 - 1e-9,")
 		}
-		if least := measure.ClopperPearsonDown(s.Safe, s.Samples, surely); upper < least {
+		if least := probability.ClopperPearsonDown(s.Safe, s.Samples, surely); upper < least {
 			return found(least, upper, "the limit of drawn networks at confidence 1 - 1e-9,", "p_upper")
 		}
 	}

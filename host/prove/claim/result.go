@@ -46,7 +46,7 @@ type Result struct {
 	// hidden bound, for methods without boxes.
 	Cells int
 	Tau   float64
-	// Rule says how boxes were added up: one of package measure's for unions.
+	// Rule says how boxes were added up: one of package probability's for unions.
 	Rule string
 	// CeilingLog10 holds what the boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64

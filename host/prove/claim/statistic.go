@@ -3,7 +3,7 @@ package claim
 import (
 	"math"
 
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // Statistic is a statement about P_safe at a level of confidence: not a certificate.
@@ -31,5 +31,5 @@ func NewStatistic(n, safe, unsafe int, confidence float64) *Statistic {
 		alpha = (1 - confidence) / 2
 	}
 	return &Statistic{Samples: n, Safe: safe, Unsafe: unsafe, Confidence: confidence,
-		Lower: measure.ClopperPearsonDown(safe, n, alpha), Upper: measure.ClopperPearsonUp(n-unsafe, n, alpha)}
+		Lower: probability.ClopperPearsonDown(safe, n, alpha), Upper: probability.ClopperPearsonUp(n-unsafe, n, alpha)}
 }

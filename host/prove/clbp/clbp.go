@@ -10,7 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -195,12 +195,12 @@ const mostKept = 1 << 24
 // Quantiles returns what tau stands for, rounded up to the device's precision.
 func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles {
 	q := bound.Quantiles{
-		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),
-		Radius: p.RoundHi(measure.NoiseQuantileUp(tau*radiusShare, 1)),
-		Loose:  p.RoundHi(measure.NoiseQuantileUp(tau*looseShare, 1)),
+		Single: p.RoundHi(probability.NoiseQuantileUp(tau, 1)),
+		Radius: p.RoundHi(probability.NoiseQuantileUp(tau*radiusShare, 1)),
+		Loose:  p.RoundHi(probability.NoiseQuantileUp(tau*looseShare, 1)),
 	}
 	for k := range e.Normal.Layers {
-		q.Many = append(q.Many, p.RoundHi(measure.NoiseQuantileUp(tau, k+1)))
+		q.Many = append(q.Many, p.RoundHi(probability.NoiseQuantileUp(tau, k+1)))
 	}
 	return q
 }

@@ -12,7 +12,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/provetest"
@@ -329,7 +329,7 @@ func (e *events) tails(t *testing.T, form *bound.Noises, r int, least []float64)
 				short++
 			}
 		}
-		if p := measure.NoiseTailUp(z*math.Sqrt(sum), variance, 1); float64(short) > e.most(p) {
+		if p := probability.NoiseTailUp(z*math.Sqrt(sum), variance, 1); float64(short) > e.most(p) {
 			t.Errorf("row %d falls short of %v by %v standard deviations in %d of %d draws, at most %v", r, lo, z, short, e.draws, p)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/ontop"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -40,14 +40,14 @@ type decider struct {
 
 // shown holds what is proved of the class of a cell's task on that cell.
 type shown struct {
-	*measure.Predictive
+	*probability.Predictive
 	// vote is at most the share of networks that no other class is above this one for, at every x.
 	vote float64
 }
 
 // nothingShown returns what is known before.
 func nothingShown(rows int) *shown {
-	p := &measure.Predictive{}
+	p := &probability.Predictive{}
 	for range rows {
 		p.RivalsUp, p.GapsDown = append(p.RivalsUp, 1), append(p.GapsDown, -1)
 	}
@@ -224,7 +224,7 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 // hidden bound can fail, so that there is no tau.
 func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
-		laws, tails := make([]*measure.MarginLaw, len(c.task.S.Rows)), make([]float64, len(c.task.S.Rows))
+		laws, tails := make([]*probability.MarginLaw, len(c.task.S.Rows)), make([]float64, len(c.task.S.Rows))
 		for r := range laws {
 			row := of(d.e).onTop().Row(&c.task.S.Rows[r])
 			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
@@ -242,11 +242,11 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 // logits are numbers at each x, and so are their differences.
 func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
 	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
-		var laws []*measure.MarginLaw
+		var laws []*probability.MarginLaw
 		for _, least := range of(d.e).onTop().ProbitMargins(c.task.Label, known) {
-			laws = append(laws, measure.NewMarginLaw(least, nil))
+			laws = append(laws, probability.NewMarginLaw(least, nil))
 		}
-		found := &shown{measure.PredictiveOf(laws, 0), 0} // the networks have no part in it
+		found := &shown{probability.PredictiveOf(laws, 0), 0} // the networks have no part in it
 		return func() {
 			if found.LeastGap() > d.known[c].LeastGap() {
 				d.known[c], c.tau = found, 0
@@ -257,12 +257,12 @@ func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
 
 // shown returns what the laws of a cell's rows show, and the tails of its margins; hidden bounds fail with at
 // most budget.
-func (d *decider) shown(c *cell, laws []*measure.MarginLaw, tails []float64, budget float64) *shown {
+func (d *decider) shown(c *cell, laws []*probability.MarginLaw, tails []float64, budget float64) *shown {
 	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
 		return &shown{Predictive: p.ByLaws(laws, budget)}
 	}
 	fail := plusUp(rowsUp(c, tails), budget)
-	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}
+	return &shown{probability.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}
 }
 
 // shownBy returns what one pass shows of a cell, item i of it.
@@ -272,7 +272,7 @@ func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*s
 		return nil, err
 	}
 	budget := d.budgetUp(c, n, i, tau)
-	laws := make([]*measure.MarginLaw, len(forms))
+	laws := make([]*probability.MarginLaw, len(forms))
 	for r := range forms {
 		laws[r] = bestLaw(forms[r])
 	}
@@ -289,7 +289,7 @@ const worthLaws = 2
 
 // bestLaw is the law of a row by which the mean of the share of the row's class is least. Which form
 // that is depends on no weight.
-func bestLaw(forms []tailForm) *measure.MarginLaw {
+func bestLaw(forms []tailForm) *probability.MarginLaw {
 	slices.SortStableFunc(forms, func(a, b tailForm) int {
 		switch x, y := a.heightApprox(), b.heightApprox(); {
 		case x > y:
@@ -299,16 +299,16 @@ func bestLaw(forms []tailForm) *measure.MarginLaw {
 		}
 		return 0
 	})
-	var best *measure.MarginLaw
+	var best *probability.MarginLaw
 	least := math.Inf(1)
 	for _, f := range forms[:min(len(forms), worthLaws)] {
-		law := measure.NewMarginLaw(f.t, f.variances)
+		law := probability.NewMarginLaw(f.t, f.variances)
 		if mean := law.SigmoidMeanUp(); best == nil || mean < least {
 			best, least = law, mean
 		}
 	}
 	if best == nil {
-		best = measure.NewMarginLaw(math.Inf(-1), nil)
+		best = probability.NewMarginLaw(math.Inf(-1), nil)
 	}
 	return best
 }

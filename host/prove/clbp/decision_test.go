@@ -3,15 +3,15 @@ package clbp
 import (
 	"testing"
 
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // TestDecisionOverCells: a decision over cells is no better than in any of them, in either order.
 func TestDecisionOverCells(t *testing.T) {
 	a, b := &cell{}, &cell{}
 	d := decider{known: map[*cell]*shown{
-		a: {&measure.Predictive{LowerDown: 0.9, GapsDown: []float64{0.5, 0.2}, RivalsUp: []float64{0.02, 0.1}}, 0.8},
-		b: {&measure.Predictive{LowerDown: 0.6, GapsDown: []float64{0.3, 0.7}, RivalsUp: []float64{0.3, 0.04}}, 0.95},
+		a: {&probability.Predictive{LowerDown: 0.9, GapsDown: []float64{0.5, 0.2}, RivalsUp: []float64{0.02, 0.1}}, 0.8},
+		b: {&probability.Predictive{LowerDown: 0.6, GapsDown: []float64{0.3, 0.7}, RivalsUp: []float64{0.3, 0.04}}, 0.95},
 	}}
 	least := func(what string, is, want float64) {
 		t.Helper()

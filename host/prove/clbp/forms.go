@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/bound"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -125,7 +125,7 @@ func (f tailForm) least() float64 {
 	if f.certain() {
 		return 0
 	}
-	return measure.NoiseTailLeast(f.t, f.variances)
+	return probability.NoiseTailLeast(f.t, f.variances)
 }
 
 // tailUp bounds the probability that the row is negative; known is a bound that there is.
@@ -133,7 +133,7 @@ func (f tailForm) tailUp(known float64) float64 {
 	if f.certain() {
 		return 0
 	}
-	return measure.NoiseTailUp(f.t, f.variances, known)
+	return probability.NoiseTailUp(f.t, f.variances, known)
 }
 
 // formOf is lo less the noise of some layers.

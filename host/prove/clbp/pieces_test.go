@@ -5,7 +5,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"slices"
@@ -54,7 +54,7 @@ func TestFailureBudget(t *testing.T) {
 			} else if what == "Many[2]" {
 				variances = []float64{0.4, 0.3, 0.3}
 			}
-			if tail := measure.NoiseTailUp(c.got, variances, 1); tail > c.tau || tail < c.least*c.tau || c.got != p.RoundHi(c.got) {
+			if tail := probability.NoiseTailUp(c.got, variances, 1); tail > c.tau || tail < c.least*c.tau || c.got != p.RoundHi(c.got) {
 				t.Errorf("%v: %s is %v, with tail %v, want %v", p, what, c.got, tail, c.tau)
 			}
 		}
@@ -88,7 +88,7 @@ func TestRowForms(t *testing.T) {
 	}
 	all := [][]tailForm{want, want[:1]}
 	up, least := tailsUp(all), leastTails(all)
-	if up[0] != measure.NoiseTailUp(1.25, []float64{1, 2}, measure.NoiseTailUp(2.5, []float64{4}, 1)) || up[1] != measure.NoiseTailUp(2.5, []float64{4}, 1) {
+	if up[0] != probability.NoiseTailUp(1.25, []float64{1, 2}, probability.NoiseTailUp(2.5, []float64{4}, 1)) || up[1] != probability.NoiseTailUp(2.5, []float64{4}, 1) {
 		t.Errorf("tails %v: not the best of their forms", up)
 	}
 	if least[0] > up[0] || least[1] > up[1] || least[1] < 0.99*up[1] {

@@ -10,7 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -23,7 +23,7 @@ type predictiveCell struct {
 	box   property.Box
 	axis  int // where to cut it
 	parts []*predictiveCell
-	*measure.Predictive
+	*probability.Predictive
 	vote float64
 }
 
@@ -118,7 +118,7 @@ func (p *predictives) cellOf(b property.Box) *predictiveCell {
 		return &predictiveCell{box: b, Predictive: p.priced.Unknown()}
 	}
 	rows := len(p.task.S.Rows)
-	return &predictiveCell{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
+	return &predictiveCell{box: b, Predictive: &probability.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
 }
 
 // bound asks for the margins of all networks on cells, takes their means, and says where to cut them.
@@ -150,7 +150,7 @@ func (p *predictives) bound(ctx context.Context, cells []*predictiveCell) error 
 
 // meanOf returns what the margins of all networks on a cell say of the predictive, and of the share of the
 // networks of which no margin is negative there.
-func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
+func (p *predictives) meanOf(qs []*question) (*probability.Predictive, float64) {
 	if p.priced != nil {
 		return p.pricedMeanOf(qs), 0
 	}
@@ -179,7 +179,7 @@ func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
 			add(gaps[k], arith.SoftmaxGapDown(s, lo[k]))
 		}
 	}
-	m := &measure.Predictive{LowerDown: ratDown(lower)}
+	m := &probability.Predictive{LowerDown: ratDown(lower)}
 	for k := range rows {
 		m.RivalsUp = append(m.RivalsUp, min(1, -ratDown(rivals[k].Neg(rivals[k]))))
 		m.GapsDown = append(m.GapsDown, max(ratDown(gaps[k]), math.Nextafter(m.LowerDown-m.RivalsUp[k], -2)))
@@ -188,7 +188,7 @@ func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
 }
 
 // pricedMeanOf is meanOf of a task about an action. Its rows say nothing of the vote.
-func (p *predictives) pricedMeanOf(qs []*question) *measure.Predictive {
+func (p *predictives) pricedMeanOf(qs []*question) *probability.Predictive {
 	var margins [][]float64
 	var shares []*big.Rat
 	for n, q := range qs {

@@ -6,7 +6,7 @@ import (
 
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -83,7 +83,7 @@ func largest(pi []float64) int { return rivalOf(pi, -1) }
 func (p *Priced) rivals() int { return p.costs.Actions() - 1 }
 
 // Unknown returns what is known before anything is proved.
-func (p *Priced) Unknown() *measure.Predictive {
+func (p *Priced) Unknown() *probability.Predictive {
 	list := make([]float64, len(p.sums))
 	for i := range list {
 		list[i] = -1
@@ -92,9 +92,9 @@ func (p *Priced) Unknown() *measure.Predictive {
 }
 
 // predictive returns what follows from lower bounds of the means of all sums. Of gaps it is what is claimed (GapDown).
-func (p *Priced) predictive(down []float64) *measure.Predictive {
+func (p *Priced) predictive(down []float64) *probability.Predictive {
 	n := p.rivals()
-	is := &measure.Predictive{LowerDown: max(0, down[n])}
+	is := &probability.Predictive{LowerDown: max(0, down[n])}
 	for i, x := range down[:n] {
 		is.GapsDown = append(is.GapsDown, slack.PredictiveBelow(x, slices.Max(p.sums[i])))
 	}
@@ -106,9 +106,9 @@ func (p *Priced) predictive(down []float64) *measure.Predictive {
 
 // ByLaws returns what the laws of the rows of Task say of the predictive, GapsDown of what other actions
 // cost more; hidden bounds fail with at most budget.
-func (p *Priced) ByLaws(laws []*measure.MarginLaw, budget float64) *measure.Predictive {
+func (p *Priced) ByLaws(laws []*probability.MarginLaw, budget float64) *probability.Predictive {
 	n := p.costs.Classes()
-	s := &measure.SoftmaxLaw{R: p.R, Below: make([]*measure.MarginLaw, n), Above: make([]*measure.MarginLaw, n), Budget: budget}
+	s := &probability.SoftmaxLaw{R: p.R, Below: make([]*probability.MarginLaw, n), Above: make([]*probability.MarginLaw, n), Budget: budget}
 	p.eachRow(func(k, row int) { s.Below[k], s.Above[k] = laws[row], laws[n-1+row] })
 	down := make([]float64, len(p.sums))
 	for i, u := range p.sums {
@@ -130,14 +130,14 @@ func (p *Priced) eachRow(f func(k, row int)) {
 
 // byNetworks is ByLaws for networks with these shares, of each of which lower bounds of the rows of Task
 // are known: means of sums of softmaxes, as rational numbers.
-func (p *Priced) byNetworks(margins [][]float64, shares []*big.Rat) *measure.Predictive {
+func (p *Priced) byNetworks(margins [][]float64, shares []*big.Rat) *probability.Predictive {
 	n := p.costs.Classes()
 	lo, hi := make([]float64, n), make([]float64, n)
 	means := make([]big.Rat, len(p.sums))
 	for i, t := range margins {
 		p.eachRow(func(k, row int) { lo[k], hi[k] = t[n-1+row], -t[row] })
 		for s, u := range p.sums {
-			x := new(big.Rat).SetFloat64(measure.FractionDown(u, lo, hi))
+			x := new(big.Rat).SetFloat64(probability.FractionDown(u, lo, hi))
 			means[s].Add(&means[s], x.Mul(x, shares[i]))
 		}
 	}

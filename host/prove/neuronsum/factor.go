@@ -6,8 +6,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -23,7 +23,7 @@ type factors struct {
 type factor struct {
 	mean, sd arith.Interval
 	// neg and pos cover [least, 0] and [0, most]; lost is the mass outside.
-	neg, pos    measure.Bins
+	neg, pos    probability.Bins
 	least, most float64
 	lost        float64
 }
@@ -47,10 +47,10 @@ func newFactor(mean, sd arith.Interval, z []float64) factor {
 	if sd.Hi == 0 {
 		f.least, f.most = mean.Lo, mean.Hi
 		if mean.Lo < 0 {
-			f.neg = measure.Bins{Lo: []float64{mean.Lo}, Hi: []float64{min(mean.Hi, 0)}, P: []float64{1}}
+			f.neg = probability.Bins{Lo: []float64{mean.Lo}, Hi: []float64{min(mean.Hi, 0)}, P: []float64{1}}
 		}
 		if mean.Hi >= 0 {
-			f.pos = measure.Bins{Lo: []float64{max(mean.Lo, 0)}, Hi: []float64{mean.Hi}, P: []float64{1}}
+			f.pos = probability.Bins{Lo: []float64{max(mean.Lo, 0)}, Hi: []float64{mean.Hi}, P: []float64{1}}
 		}
 		return f
 	}
@@ -59,8 +59,8 @@ func newFactor(mean, sd arith.Interval, z []float64) factor {
 	p := normal.BinsUp(nodes)
 	zero, _ := slices.BinarySearch(nodes, 0)
 	zero = min(zero, len(nodes)-1) // 0 is a node unless all are on one side of it
-	f.neg = measure.Bins{Lo: nodes[:zero], Hi: nodes[1 : zero+1], P: p[:zero]}
-	f.pos = measure.Bins{Lo: nodes[zero : len(nodes)-1], Hi: nodes[zero+1:], P: p[zero:]}
+	f.neg = probability.Bins{Lo: nodes[:zero], Hi: nodes[1 : zero+1], P: p[:zero]}
+	f.pos = probability.Bins{Lo: nodes[zero : len(nodes)-1], Hi: nodes[zero+1:], P: p[zero:]}
 	f.least, f.most = nodes[0], nodes[len(nodes)-1]
 	f.lost = beyond(normal, f.least, f.most)
 	return f

@@ -27,8 +27,8 @@ import (
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -141,7 +141,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 	if len(random) == 0 {
 		return arith.AddUp(rest.BelowUp(0), lost)
 	}
-	terms := make([]*measure.Lattice, len(random))
+	terms := make([]*probability.Lattice, len(random))
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
 		var work atomic.Int64
 		law.OnCores(len(random), func(k int) {
@@ -158,7 +158,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			return 1
 		}
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			sum := measure.SumUp(terms, law.OnCores, n.over)
+			sum := probability.SumUp(terms, law.OnCores, n.over)
 			if sum == nil {
 				return 1
 			}
@@ -168,12 +168,12 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 }
 
 // term is the distribution of X = a low for a >= 0, a high for a < 0.
-func (a *factor) term(h *hidden, step float64) *measure.Lattice {
+func (a *factor) term(h *hidden, step float64) *probability.Lattice {
 	lo, hi := 0.0, 0.0
 	for _, q := range []float64{h.low.X[0], h.low.X[len(h.low.X)-1], h.high.X[0], h.high.X[len(h.high.X)-1]} {
 		lo, hi = min(lo, a.least*q, a.most*q), max(hi, a.least*q, a.most*q)
 	}
-	l := measure.NewLattice(step, lo, hi)
+	l := probability.NewLattice(step, lo, hi)
 	l.AddProduct(a.pos, h.low)
 	l.AddProduct(a.neg, h.high)
 	l.Lose(a.lost)

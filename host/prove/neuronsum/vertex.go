@@ -6,8 +6,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -40,7 +40,7 @@ func (n *Sum) atVertex(c *shape, v []float64, i int, z, rests []float64) hidden 
 		return hidden{}
 	}
 	if h.constant {
-		h = hidden{high: measure.Atoms{X: []float64{arith.Up(h.value.Hi + h.within)}, P: []float64{1}}, lost: h.lost}
+		h = hidden{high: probability.Atoms{X: []float64{arith.Up(h.value.Hi + h.within)}, P: []float64{1}}, lost: h.lost}
 	}
 	h.low, h.lost = low, arith.Up(h.lost+lost)
 	return h
@@ -80,7 +80,7 @@ func (n *Sum) lowNodes(p law.Pair, radius float64) []float64 {
 // lowAtVertex is the distribution of low at a vertex, where t(v) is lowered by the radius,
 // each value rounded down to one of the nodes: t(centre) is cut into bins, and in each
 // the rest is rounded down too. Empty if something is not finite.
-func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low measure.Atoms, lost float64) {
+func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low probability.Atoms, lost float64) {
 	if !p.Slope.Finite() || !p.Rest.Finite() {
 		return low, 1
 	}
@@ -111,15 +111,15 @@ func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low meas
 }
 
 // restAtoms rounds a normal variable of mean 0 down to one of a few values.
-func restAtoms(sd arith.Interval, z []float64) (e measure.Atoms, lost float64) {
+func restAtoms(sd arith.Interval, z []float64) (e probability.Atoms, lost float64) {
 	switch {
 	case sd.Hi == 0:
-		return measure.Atoms{X: []float64{0}, P: []float64{1}}, 0
+		return probability.Atoms{X: []float64{0}, P: []float64{1}}, 0
 	case sd.Lo == 0:
-		return measure.Atoms{X: []float64{arith.Down(-law.Reach * sd.Hi)}, P: []float64{1}}, gauss.TailUp(law.Reach)
+		return probability.Atoms{X: []float64{arith.Down(-law.Reach * sd.Hi)}, P: []float64{1}}, gauss.TailUp(law.Reach)
 	}
 	normal, nodes := law.Normal(arith.Interval{}, sd), nodesOf(arith.Interval{}, sd, z, false)
-	e = measure.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}
+	e = probability.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}
 	return e, arith.Up(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
 }
 
@@ -133,10 +133,10 @@ type placer struct {
 
 // add places slope (mean + e) with the mass m of the bin times that of e, e
 // ascending and slope >= 0.
-func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
+func (a *placer) add(slope, mean, m float64, e probability.Atoms) {
 	a.terms += len(e.X)
 	if slope == 0 {
-		e = measure.Atoms{X: []float64{0}, P: []float64{1}}
+		e = probability.Atoms{X: []float64{0}, P: []float64{1}}
 	}
 	for k, x := range e.X {
 		q := 0.0
@@ -162,9 +162,9 @@ func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
 
 // atoms returns what was placed; the roundings of at most terms additions and
 // one product each are made good. Atoms of no weight are lost.
-func (a *placer) atoms() (measure.Atoms, float64) {
+func (a *placer) atoms() (probability.Atoms, float64) {
 	grow := 1 + float64(a.terms+4)*0x1p-51
-	var out measure.Atoms
+	var out probability.Atoms
 	for k, p := range a.p {
 		if p < 0x1p-60 {
 			a.lost += p

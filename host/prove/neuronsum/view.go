@@ -5,8 +5,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -21,7 +21,7 @@ type hidden struct {
 	constant  bool
 	value     arith.Interval
 	within    float64
-	low, high measure.Atoms
+	low, high probability.Atoms
 	lost      float64
 }
 
@@ -214,14 +214,14 @@ func (n *Sum) wholeConstant(mean arith.Interval, radius, lost float64, wide bool
 		return hidden{constant: true, value: arith.Exactly(middle), within: within, lost: lost}
 	}
 	one := []float64{1}
-	return hidden{low: measure.Atoms{X: []float64{lo}, P: one}, high: measure.Atoms{X: []float64{hi}, P: one}, lost: lost}
+	return hidden{low: probability.Atoms{X: []float64{lo}, P: one}, high: probability.Atoms{X: []float64{hi}, P: one}, lost: lost}
 }
 
 // put adds an atom not below the last one, or adds to it.
-func put(a measure.Atoms, x, p float64) measure.Atoms {
+func put(a probability.Atoms, x, p float64) probability.Atoms {
 	if k := len(a.X) - 1; k >= 0 && a.X[k] == x {
 		a.P[k] = arith.Up(a.P[k] + p)
 		return a
 	}
-	return measure.Atoms{X: append(a.X, x), P: append(a.P, p)}
+	return probability.Atoms{X: append(a.X, x), P: append(a.P, p)}
 }

@@ -9,7 +9,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/covary"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -195,10 +195,10 @@ func (p *MaskedCell) Tails(rows []property.Row, tau float64, coarse bool) []floa
 
 // Laws are, for each row of a property, the law of its least value over the cell while no bound of a hidden
 // neuron fails, of which each may do so with probability tau; and what Tails says, but coarser.
-func (p *MaskedCell) Laws(rows []property.Row, tau float64) ([]*measure.MarginLaw, []float64) {
-	laws, tails := make([]*measure.MarginLaw, len(rows)), slices.Repeat([]float64{1}, len(rows))
+func (p *MaskedCell) Laws(rows []property.Row, tau float64) ([]*probability.MarginLaw, []float64) {
+	laws, tails := make([]*probability.MarginLaw, len(rows)), slices.Repeat([]float64{1}, len(rows))
 	for r := range laws {
-		laws[r] = measure.NewMarginLaw(math.Inf(-1), nil)
+		laws[r] = probability.NewMarginLaw(math.Inf(-1), nil)
 	}
 	p.eachRow(rows, tau, func(r int, mean float64, lowest, above []term) {
 		laws[r], tails[r] = lawUp(mean, lowest, above)

@@ -6,7 +6,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/prove/covary"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 )
 
@@ -291,20 +291,20 @@ const (
 
 // lawUp is the law of such a sum, from above its mean down, and a bound of the probability that it is
 // negative or 0.
-func lawUp(mean float64, lowest, above []term) (known *measure.MarginLaw, tail float64) {
+func lawUp(mean float64, lowest, above []term) (known *probability.MarginLaw, tail float64) {
 	each := pointsEach
 	if len(above) > 0 { // then every step of the law takes long
 		each = pointsEachLaw
 	}
 	s := sumOf(mean, lowest, above, each, finePoints, func(s *sum) float64 { return s.middle + (lawAbove+1)*s.sd })
 	if s.masses == nil {
-		return measure.NewMarginLaw(math.Inf(-1), nil), 1
+		return probability.NewMarginLaw(math.Inf(-1), nil), 1
 	}
 	tail = s.upTo(0)
 	if !(s.sd > 0) { // nothing varies
-		return measure.NewMarginLaw(s.base, nil), tail
+		return probability.NewMarginLaw(s.base, nil), tail
 	}
 	// Atoms may be just above a point of the law. Check has more points, at most so far apart.
 	kept := lawReach * s.sd / slack.MaskPoints
-	return measure.MarginLawOf(s.middle+lawAbove*s.sd-kept, lawReach*s.sd, func(x float64) float64 { return s.upTo(x + kept) }), tail
+	return probability.MarginLawOf(s.middle+lawAbove*s.sd-kept, lawReach*s.sd, func(x float64) float64 { return s.upTo(x + kept) }), tail
 }

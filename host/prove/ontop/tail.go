@@ -6,7 +6,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
 	"psafe/host/prove/covary"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
@@ -140,11 +140,11 @@ func (r *Row) firstOrderUp(f *form, w, wrong []float64) float64 {
 
 // Law is the law of the least value of the row over the cell: the tail (93) at every threshold. There is no
 // hidden bound that could fail.
-func (r *Row) Law(c *Cell) *measure.MarginLaw {
+func (r *Row) Law(c *Cell) *probability.MarginLaw {
 	if r != nil {
 		if f := r.form(c); f != nil {
-			return measure.NewMarginLaw(r.meanDown(f), []float64{r.varianceOf(f).Hi})
+			return probability.NewMarginLaw(r.meanDown(f), []float64{r.varianceOf(f).Hi})
 		}
 	}
-	return measure.NewMarginLaw(math.Inf(-1), nil)
+	return probability.NewMarginLaw(math.Inf(-1), nil)
 }

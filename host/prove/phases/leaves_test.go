@@ -13,7 +13,7 @@ import (
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
@@ -312,7 +312,7 @@ func TestOneHiddenLayer(t *testing.T) {
 		if levels := hidden + 1; !(up <= 2.5-0.1*float64(levels)) || len(v) != levels {
 			t.Errorf("%d hidden layers: %v above 0 with %d variances", hidden, up, len(v))
 		}
-		one := measure.NoiseTailUp(up, v, 1)
+		one := probability.NoiseTailUp(up, v, 1)
 		if one, two := a.failUp([]int{leaves / 2}), a.failUp([]int{leaves / 2, leaves / 2}); math.Abs(two-2*one) > 1e-12 {
 			t.Errorf("%d hidden layers: one row fails with %v, two with %v", hidden, one, two)
 		}

@@ -9,7 +9,7 @@ import (
 	"psafe/host/prove/branch"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -176,15 +176,15 @@ func (a *answer) tail(at int) (t float64, variances []float64) {
 func (a *answer) failUp(trees []int) float64 {
 	fail, at := 0.0, 0
 	for _, n := range trees {
-		var list []measure.LeafTail
+		var list []probability.LeafTail
 		last := 0.0
 		for range n {
 			t, v := a.tail(at)
-			list, last, at = append(list, measure.LeafTail{T: t, Below: v[1:]}), max(last, v[0]), at+1
+			list, last, at = append(list, probability.LeafTail{T: t, Below: v[1:]}), max(last, v[0]), at+1
 		}
 		// With one hidden layer the mean of the last layer's noise is (38), which is not common to all leaves.
 		shared := len(a.known.lo) > 1
-		fail = math.Nextafter(fail+measure.LeafTailsUp(last, shared, list), math.Inf(1))
+		fail = math.Nextafter(fail+probability.LeafTailsUp(last, shared, list), math.Inf(1))
 	}
 	return fail
 }

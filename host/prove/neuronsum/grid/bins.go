@@ -6,13 +6,13 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 )
 
 // normalBins cut a standard normal variable Z. Of bin k, from z[k] to z[k+1], at most lower[k] goes
 // to z[k] and upper[k] to z[k+1] if every value is moved to one of the two at random with its mean
-// kept (measure.Split); mass bounds lower and upper together, beyond what is outside of all bins.
+// kept (probability.Split); mass bounds lower and upper together, beyond what is outside of all bins.
 type normalBins struct {
 	z, lower, upper, mass []float64
 	beyond                float64
@@ -66,7 +66,7 @@ func squareUp(from, to arith.Interval) float64 {
 
 // signed parts a normal variable by its sign. The bin that 0 is in is not parted: there a number of
 // it is known to be in an interval.
-func (b *normalBins) signed(mean, sd arith.Interval) (neg, pos measure.Split) {
+func (b *normalBins) signed(mean, sd arith.Interval) (neg, pos probability.Split) {
 	if sd.Hi == 0 {
 		if mean.Lo < 0 {
 			neg.Add(mean.Lo, min(mean.Hi, 0), 1, 0)

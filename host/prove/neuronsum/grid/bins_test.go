@@ -6,8 +6,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/model/network"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/sumtest"
 )
@@ -116,7 +116,7 @@ func TestGridLowByBins(t *testing.T) {
 				from, to = u[k].Lo, u[k+1].Hi
 			}
 		}
-		for what, s := range map[string]measure.Split{"low": h.low, "high": h.high} {
+		for what, s := range map[string]probability.Split{"low": h.low, "high": h.high} {
 			mass, mean, least := 0.0, 0.0, 0.0
 			for k, x := range s.Lo {
 				mass, mean = mass+s.P[k], mean+s.P[k]*x

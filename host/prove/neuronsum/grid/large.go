@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 )
 
 // LargeNeurons hold which neurons are split off at the points of a grid, for one row: i with a_i < 0
@@ -66,12 +66,12 @@ func (n *sums) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
 
 // large returns what is left out of the products of neuron i at a point: given u = t(v), which
 // h.high is a value of, t(At) is normal.
-func (n *sums) large(g *LargeNeurons, p *point, i int, h *pointNeuron) *measure.Large {
+func (n *sums) large(g *LargeNeurons, p *point, i int, h *pointNeuron) *probability.Large {
 	q := n.Pair(p.x, g.At, i)
 	if !q.Slope.Finite() || !q.Rest.Finite() || !q.Mean.Finite() || !q.MeanC.Finite() {
 		return nil
 	}
-	l := &measure.Large{Above: g.Above, SdLo: max(0, q.Rest.Lo), SdHi: q.Rest.Hi, Mean: make([]float64, len(h.high.P))}
+	l := &probability.Large{Above: g.Above, SdLo: max(0, q.Rest.Lo), SdHi: q.Rest.Hi, Mean: make([]float64, len(h.high.P))}
 	for k, x := range h.high.Hi {
 		l.Mean[k] = math.Inf(-1)
 		// u was moved to x from at most so far; where it was positive it is the value.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
-	"psafe/host/prove/measure"
+	"psafe/host/prove/probability"
 )
 
 // pointNeuron stands in for the value of a hidden neuron at a point of a grid: it is the number in
@@ -13,7 +13,7 @@ import (
 type pointNeuron struct {
 	constant  bool
 	value     arith.Interval
-	low, high measure.Split
+	low, high probability.Split
 	lost      float64
 }
 
@@ -41,8 +41,8 @@ func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
 	u := b.at(mean, sd)
 	down, up := n.shares(p, i, u)
 	h := pointNeuron{lost: b.beyond}
-	var small measure.Split // the part of low that is slope u
-	add := func(s *measure.Split, x, mass, square float64) {
+	var small probability.Split // the part of low that is slope u
+	add := func(s *probability.Split, x, mass, square float64) {
 		if mass < leastAtom {
 			h.lost = arith.Up(h.lost + mass)
 			return

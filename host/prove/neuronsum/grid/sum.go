@@ -7,8 +7,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/probability"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -17,7 +17,7 @@ import (
 // lattice, 1 for the coarse one that is tried first.
 type weight struct {
 	mean, sd arith.Interval
-	neg, pos [2]measure.Split
+	neg, pos [2]probability.Split
 }
 
 // rowWeights are the weights of one row, and a_0.
@@ -46,7 +46,7 @@ func (n *sums) rowWeights(row property.Row, b *sumBins) *rowWeights {
 // pointUp bounds Prob(sum_i X_i + a_0 <= 0, and no neuron large) for the stand-ins at the point p.
 func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeurons, l *lawApprox, rare bool, b *sumBins) float64 {
 	mean, variance, lost := w.mean, w.variance, 0.0
-	var terms []measure.Product
+	var terms []probability.Product
 	for i := range v {
 		h, a := &v[i], &w.neurons[i]
 		if !(h.lost < 1) {
@@ -54,7 +54,7 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 		}
 		if !h.constant {
 			c := w.approx.coarseWeight(l, i, rare)
-			t := measure.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
+			t := probability.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
 			if a.sd.Hi > 0 {
 				t.Lost = arith.Up(t.Lost + b[0][0].beyond)
 			}
@@ -75,7 +75,7 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 	if len(terms) == 0 {
 		return arith.AddUp(rest.BelowUp(0), lost)
 	}
-	best := measure.ProductsNotPositiveUp(terms, rest, law.OnCores)
+	best := probability.ProductsNotPositiveUp(terms, rest, law.OnCores)
 	return max(min(1, arith.AddUp(best, lost)), float64(len(terms))*slack.LeastLost)
 }
 
