@@ -16,7 +16,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// The recipe of CONTRIBUTING.md for a new activation, followed for s(t) = 2 max(t, 0) in an
+// The recipe of docs/architecture.md for a new activation, followed for s(t) = 2 max(t, 0) in an
 // overlay of the sources: complete, and with one piece missing at a time. Once, with code that
 // took ReLU's place for a kind that it did not know, this gave p_lower 0.970 and p_upper 0.104.
 

@@ -22,9 +22,9 @@ or a result cannot be written, 3 the device is absent, refused or broke, or its
 driver crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
 --total-time-limit is up, 6 a fault of psafe itself, 7 the same again in a shard
 of a campaign, 8 memory ran out, 10 a p_lower or a share of the inputs is not
-what --fail-unless asks for. After 1 and 3 to 8, records that certify had
-finished are in OUT.partial, and certify or paper with --resume goes on from
-there; run goes on whenever it is started again.
+what --fail-unless asks for. After 1, 3 to 8, and 2 if the disk is full, records
+that certify had finished are in OUT.partial, and certify or paper with --resume
+goes on from there; run goes on whenever it is started again.
 `
 
 // helpAll is the flag for all flags of a command that has many.

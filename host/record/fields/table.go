@@ -95,7 +95,7 @@ var Table = []Field{
 	{Name: "inputs", Type: "string, omitted", Class: Said, Apart: true, Doc: "data or property file as typed"},
 	{Name: "inputs_sha256", Type: "string, omitted", Class: Question, Doc: "digest of its content"},
 	{Name: "version", Type: "string", Class: Said, Apart: true, Doc: "release and commit"},
-	{Name: "numerics", Type: "integer", Class: Question, Doc: "records of one question and one `numerics` have the same bounds, whatever the version and the device"},
+	{Name: "numerics", Type: "integer", Class: Question, Doc: "records of one question and one `numerics` have the same bounds, whatever the version and the device, unless time was limited"},
 	{Name: "id", Type: "string", Class: Question, OfRun: true, Doc: "32 hexadecimal digits, the same for all records of one question and for no other"},
 	{Name: "task", Type: "integer", Class: Question, OfRun: true, Doc: "this is task number `task`, from 0, of its run"},
 	{Name: "tasks", Type: "integer", Class: Question, OfRun: true, Doc: "how many tasks the run has"},
