@@ -68,7 +68,7 @@ func TailOfUp(z arith.DD) float64 {
 		return tiny
 	}
 	m, k := TailOf(z)
-	return m.ScaledUp(TailErr, k)
+	return min(0.5, m.ScaledUp(TailErr, k)) // Q(0), which rounding up may exceed
 }
 
 // TailOfDown is at most Q(z) = Prob(N(0,1) > z), by as little, and 0 for NaN.
