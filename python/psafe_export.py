@@ -4016,7 +4016,7 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
     program  psafe (default: the environment's PSAFE, or the one on the path)
     flags    of psafe certify, with _ for -: clip=(0, 1), require=0.95, draws=1000, property="top_k:2",
              strict=True, options={"cells": 50, "no_upper": True}; label= may be an array of classes, one for
-             each point
+             each point. Of a torch module also names=, layers=, spread=, predict= and logits= of save_torch
 
     Notes of psafe go to standard error. A ValueError has its error line."""
     import shutil
@@ -4038,11 +4038,14 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
             folder = temporary
         os.makedirs(folder, exist_ok=True)
         names = {n: os.path.join(os.fspath(folder), n) for n in ("net.npz", "points.npy", "labels.npy", "results.jsonl")}
+        saved = {w: flags.pop(w) for w in ("names", "layers", "spread", "predict", "logits") if w in flags}
         if isinstance(net, (str, os.PathLike)):
+            if saved:
+                raise ValueError("%s= is for a torch module: %s is saved" % (sorted(saved)[0], os.fspath(net)))
             posterior = os.fspath(net)
         elif hasattr(net, "named_parameters"):
             posterior = names["net.npz"]
-            save_torch(posterior, net, inputs=points.astype(np.float32))
+            save_torch(posterior, net, inputs=points.astype(np.float32), **saved)
         else:
             raise ValueError("%s: give the path of a file that a save_... function wrote, or a torch module" % _kind(net))
         np.save(names["points.npy"], points)

@@ -63,6 +63,15 @@ sys.exit(10 if "--fail-unless" in a else 0)
     fails("psafe: --fail: it was asked", path("net"), points, eps=0.1, program=program, fail=True)
     fails("there is no psafe", path("net"), points, eps=0.1, program="") if not os.environ.get("PSAFE") and not __import__("shutil").which("psafe") else None
     fails("or a torch module", 3, points, eps=0.1, program=program)
+    class Module:
+        named_parameters = list
+
+    saved, really = [], px.save_torch
+    px.save_torch = lambda path, net, **kw: saved.append(kw)
+    px.certify(Module(), points, eps=0.1, program=program, frame=False, names=("w", "s", None, None, "sd"), spread={})
+    px.save_torch = really
+    assert saved[0]["names"][1] == "s" and saved[0]["spread"] == {} and saved[0].keys() == {"inputs", "names", "spread"}, saved
+    fails("names= is for a torch module", path("net"), points, eps=0.1, program=program, names=("w", "s", None, None, "sd"))
     fails("has the type", path("net"), np.array(["a"]), eps=0.1, program=program)
     try:
         import pandas

@@ -48,7 +48,7 @@ func decodeLabels(s *source, member string) ([]int, error) {
 		return nil, err
 	}
 	if a == nil || a.png {
-		return nil, errors.New("is neither an IDX nor a NumPy file of labels; for CSV choose the label column of the inputs")
+		return nil, errors.New("is neither an IDX nor a NumPy file of labels; of a CSV file --label-column names the column in --inputs")
 	}
 	labels := make([]int, a.shape[0])
 	for i := range labels {
