@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"psafe/host/bound"
@@ -51,6 +52,10 @@ func drawMergeRows[T bound.Real](c *corners, seed uint64) bound.MergeRows {
 		round.v[i] = 1e-6
 	}
 	a.Round = round
+	if seed%3 == 0 { // one NaN, of which no other number tells
+		end := []bound.Array{a.Weight.Lo, a.Weight.Hi}[c.IntN(2)].(*array[T]).v
+		end[c.IntN(len(end))] = T(math.NaN())
+	}
 	lo, hi := a.C.Lo.(*array[T]).v, a.C.Hi.(*array[T]).v
 	for i := range lo {
 		if seed%4 < 3 {

@@ -168,7 +168,7 @@ func linearisedJob(t *testing.T, rng *rand.Rand, kind int, eps string, p bound.P
 // TestCheckLines: the lines that certify took of linearised networks are in their records, a proof goes by them, and
 // one that says something else of them passes only if it proves all the same.
 func TestCheckLines(t *testing.T) {
-	for _, seed := range []uint64{223, 916} {
+	for _, seed := range []uint64{223, 5565} { // the second needs its lines
 		line := written(t, linesJob(t, seed))[0]
 		r, err := record.Parse(line)
 		if err != nil || len(r.Proof.Lines) != r.Cells {

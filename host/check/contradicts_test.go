@@ -57,6 +57,7 @@ func TestContradictions(t *testing.T) {
 		{sampled, `"samples"` + "\n" + `"boxes":"sampled","samples"`, `"boxes": a field that this program does not know: check the record with the version that it names`},
 		{sampled, `--depth 2` + "\n" + `--cells 3 --depth 2`, "flags: "},
 		{sampled, `--depth 2` + "\n" + `--depth 0`, "flags: "},
+		{sampled, `--depth 2` + "\n" + `--depth 2 --depth 2`, "flags: "},
 		{sampled, `--depth 2` + "\n" + `--depth 2 --time-limit 1s`, "flags: "},
 		{sampled, `--depth 2` + "\n" + `--depth 2 --uniform`, "flags: "},
 		{sampled, `"boxes_tried"` + "\n" + `"cells":3,"boxes_tried"`, "cells: "},

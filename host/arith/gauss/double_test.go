@@ -27,10 +27,14 @@ func TestTailOfUp(t *testing.T) {
 		if hi != 1 && !isUpper(bigOf(hi), q) || bigOf(down(down(hi))-2*tiny).Cmp(q) > 0 || hi > 1 {
 			t.Errorf("Q(%v): at most %v, oracle %.20g", z, hi, q)
 		}
-		if !isLower(bigOf(lo), q) || bigOf(up(up(lo))+2*tiny).Cmp(q) < 0 || !(0 <= lo && lo < 1) {
+		loose := 2 * tiny
+		if z < 0 { // the spacing of what was taken from 1
+			loose = 0x1p-53
+		}
+		if !isLower(bigOf(lo), q) || bigOf(up(up(lo))+loose).Cmp(q) < 0 || !(0 <= lo && lo < 1) {
 			t.Errorf("Q(%v): at least %v, oracle %.20g", z, lo, q)
 		}
-		if lo < TailDown(z) || hi > TailUp(z) {
+		if lo+loose < TailDown(z) || hi > TailUp(z) {
 			t.Errorf("Q(%v): [%v, %v] is looser than [%v, %v]", z, lo, hi, TailDown(z), TailUp(z))
 		}
 		phi := newBig().Mul(oraclePhi, oracleExpNeg(newBig().Quo(newBig().Mul(bigOf(z), bigOf(z)), bigOf(2))))
@@ -46,4 +50,31 @@ func TestTailOfUp(t *testing.T) {
 			t.Errorf("Q(%v): at least %v", c.z, got)
 		}
 	}
+}
+
+// TestTailOfDownSubnormal: below the oracle where the tail is subnormal, and just below the least normal number.
+func TestTailOfDownSubnormal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	below := func(z arith.DD) {
+		q := oracleTail(newBig().Add(bigOf(z.Hi), bigOf(z.Lo)))
+		if lo := TailOfDown(z); !isLower(bigOf(lo), q) || bigOf(lo+3*tiny).Cmp(q) < 0 {
+			t.Errorf("Q(%v): at least %x, oracle %.20g", z, lo, q)
+		}
+	}
+	for range cases(t, 300) {
+		below(arith.DDOf(37.5 + rng.Float64()))
+	}
+	least := newBig().SetMantExp(newBig().Sub(bigOf(1), bigOf(0x1p-54)), -1022)
+	from, to := bigOf(37), bigOf(38)
+	for range 200 {
+		mid := newBig().Quo(newBig().Add(from, to), bigOf(2))
+		if oracleTail(mid).Cmp(least) > 0 {
+			from = mid
+		} else {
+			to = mid
+		}
+	}
+	hi, _ := to.Float64()
+	lo, _ := newBig().Sub(to, bigOf(hi)).Float64()
+	below(arith.DD{Hi: hi, Lo: lo})
 }

@@ -32,9 +32,6 @@ func Mixed(s *property.Safe, theta [][]float64) (property.Safe, error) {
 	out := property.Safe{Rows: slices.Clone(s.Rows), Any: slices.Clone(s.Any), Gates: s.Gates}
 	var all []int
 	for c, factors := range theta {
-		if len(factors) != len(clauses[c]) {
-			return property.Safe{}, fmt.Errorf("proof: mixtures: clause %d has %d factors for %d rows", c, len(factors), len(clauses[c]))
-		}
 		var chosen []property.Row
 		for _, r := range clauses[c] {
 			chosen = append(chosen, s.Rows[r])
