@@ -22,6 +22,9 @@ func backSubstituteF32x16(t *backSubstitute[numF32x16], p, r, n int, s *sparseRo
 // rowSumsF32x16 is backSubstitute.sums for n rows. The last two inputs may overlap those
 // before them.
 func rowSumsF32x16(s *sparseRow[numF32x16], dst, lo, hi []numF32x16, in, out, rows, n int) bool {
+	if &lo[0] == &hi[0] && n >= widthF32x16 && in >= 4 {
+		return pointSumsF32x16(s, dst, lo, in, out, rows, n)
+	}
 	var sum [2][rowTile]numF32x16
 	for j := 0; j < in; j += 2 {
 		j := min(j, in-2)
@@ -33,6 +36,47 @@ func rowSumsF32x16(s *sparseRow[numF32x16], dst, lo, hi []numF32x16, in, out, ro
 		}
 	}
 	return true
+}
+
+// pointSumsF32x16 is rowSums for weights that are numbers, at least a vector of rows and four inputs,
+// which are summed four at a time.
+func pointSumsF32x16(s *sparseRow[numF32x16], dst, w []numF32x16, in, out, rows, n int) bool {
+	var notFinite vecF32x16 // 0 or NaN
+	for j := 0; j < in; j += 4 {
+		j := min(j, in-4)
+		w0, w1, w2, w3 := w[j*out:][:out], w[(j+1)*out:][:out], w[(j+2)*out:][:out], w[(j+3)*out:][:out]
+		for first := 0; first < n; first += 2 * widthF32x16 {
+			at0, at1 := min(first, n-widthF32x16), min(first+widthF32x16, n-widthF32x16)
+			var t00, t01, t10, t11, t20, t21, t30, t31 vecF32x16
+			k := 0
+			for _, end := range s.ends {
+				var s00, s01, s10, s11, s20, s21, s30, s31 vecF32x16
+				for ; k < end; k++ {
+					i := s.at[k]
+					a0, a1 := atF32x16(s.a, k*rowTile+at0), atF32x16(s.a, k*rowTile+at1)
+					x0, x1, x2, x3 := fillF32x16(w0[i]), fillF32x16(w1[i]), fillF32x16(w2[i]), fillF32x16(w3[i])
+					s00, s01 = s00.Add(a0.Mul(x0)), s01.Add(a1.Mul(x0))
+					s10, s11 = s10.Add(a0.Mul(x1)), s11.Add(a1.Mul(x1))
+					s20, s21 = s20.Add(a0.Mul(x2)), s21.Add(a1.Mul(x2))
+					s30, s31 = s30.Add(a0.Mul(x3)), s31.Add(a1.Mul(x3))
+				}
+				t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
+				t20, t21, t30, t31 = t20.Add(s20), t21.Add(s21), t30.Add(s30), t31.Add(s31)
+			}
+			to := dst[j*rows:]
+			t00.StoreSlice(to[at0:])
+			t01.StoreSlice(to[at1:])
+			t10.StoreSlice(to[rows+at0:])
+			t11.StoreSlice(to[rows+at1:])
+			t20.StoreSlice(to[2*rows+at0:])
+			t21.StoreSlice(to[2*rows+at1:])
+			t30.StoreSlice(to[3*rows+at0:])
+			t31.StoreSlice(to[3*rows+at1:])
+			all := t00.Add(t01).Add(t10).Add(t11).Add(t20).Add(t21).Add(t30).Add(t31)
+			notFinite = notFinite.Add(all.Sub(all))
+		}
+	}
+	return finiteF32x16(notFinite)
 }
 
 // dotsF32x16 is dot for n rows and two inputs, whose weights start stride apart, and says
