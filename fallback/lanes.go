@@ -257,6 +257,51 @@ func sharedVarLanes[T bound.Real](t *sharedVar[T], p, r, n int, total *[rowTile]
 	return false
 }
 
+// shareChannelLanes is over.sums and shareBox.channel, or false if the plain loop has to do it.
+func shareChannelLanes[T bound.Real](t *shareBox[T], p, o, r, n int, most T, signed, share, sum *[rowTile]T) bool {
+	switch t := any(t).(type) {
+	case *shareBox[float32]:
+		most, signed, share, sum := float32(most), any(signed).(*[rowTile]float32), any(share).(*[rowTile]float32), any(sum).(*[rowTile]float32)
+		if t.d.vectors == vector.AVX512 && n >= widthF32x16 {
+			return shareChannelF32x16(t, p, o, r, n, most, signed, share, sum)
+		}
+		return t.d.vectors >= vector.AVX2 && n >= widthF32x8 && shareChannelF32x8(t, p, o, r, n, most, signed, share, sum)
+	case *shareBox[float64]:
+		most, signed, share, sum := float64(most), any(signed).(*[rowTile]float64), any(share).(*[rowTile]float64), any(sum).(*[rowTile]float64)
+		if t.d.vectors == vector.AVX512 && n >= widthF64x8 {
+			return shareChannelF64x8(t, p, o, r, n, most, signed, share, sum)
+		}
+		return t.d.vectors >= vector.AVX2 && n >= widthF64x4 && shareChannelF64x4(t, p, o, r, n, most, signed, share, sum)
+	}
+	return false
+}
+
+// shareRowsLanes is shareRows.tile, or false if the plain loop has to do it: where there are fewer
+// rows than lanes.
+func shareRowsLanes[T bound.Real](t *shareRows[T], q, r, n int) bool {
+	switch t := any(t).(type) {
+	case *shareRows[float32]:
+		switch {
+		case t.d.vectors == vector.AVX512 && n >= widthF32x16:
+			shareRowsF32x16(t, q, r, n)
+			return true
+		case t.d.vectors >= vector.AVX2 && n >= widthF32x8:
+			shareRowsF32x8(t, q, r, n)
+			return true
+		}
+	case *shareRows[float64]:
+		switch {
+		case t.d.vectors == vector.AVX512 && n >= widthF64x8:
+			shareRowsF64x8(t, q, r, n)
+			return true
+		case t.d.vectors >= vector.AVX2 && n >= widthF64x4:
+			shareRowsF64x4(t, q, r, n)
+			return true
+		}
+	}
+	return false
+}
+
 // gatherSumLanes sums rows 0, 1, ... of a list into out and returns of how many rows: of whole
 // vectors. It takes no minimum, so whatever the numbers they have the plain bits.
 func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) int {

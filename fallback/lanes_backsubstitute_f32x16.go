@@ -12,7 +12,7 @@ func backSubstituteF32x16(t *backSubstitute[numF32x16], p, r, n int, s *sparseRo
 		return false
 	}
 	var c [2][rowTile]numF32x16
-	finite := dotsF32x16(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, &c)
+	finite := dotsF32x16(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, c[0][:], c[1][:])
 	for i := range n {
 		t.c[p*t.a.R+r+i] = t.d.down(t.cIn[p*t.a.R+r+i] + c[0][i])
 	}
@@ -22,33 +22,84 @@ func backSubstituteF32x16(t *backSubstitute[numF32x16], p, r, n int, s *sparseRo
 // rowSumsF32x16 is backSubstitute.sums for n rows. The last two inputs may overlap those
 // before them.
 func rowSumsF32x16(s *sparseRow[numF32x16], dst, lo, hi []numF32x16, in, out, rows, n int) bool {
+	if &lo[0] == &hi[0] && n >= widthF32x16 && in >= 4 {
+		return pointSumsF32x16(s, dst, lo, in, out, rows, n)
+	}
 	var sum [2][rowTile]numF32x16
 	for j := 0; j < in; j += 2 {
 		j := min(j, in-2)
-		if !dotsF32x16(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, &sum) {
+		to0, to1 := dst[j*rows:], dst[(j+1)*rows:]
+		if n >= widthF32x16 {
+			if !dotsF32x16(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, to0, to1) {
+				return false
+			}
+			continue
+		}
+		if !dotsF32x16(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, sum[0][:], sum[1][:]) {
 			return false
 		}
-		for k := range sum {
-			copy(dst[(j+k)*rows:(j+k)*rows+n], sum[k][:])
-		}
+		copy(to0[:n], sum[0][:])
+		copy(to1[:n], sum[1][:])
 	}
 	return true
 }
 
+// pointSumsF32x16 is rowSums for weights that are numbers, at least a vector of rows and four inputs,
+// which are summed four at a time.
+func pointSumsF32x16(s *sparseRow[numF32x16], dst, w []numF32x16, in, out, rows, n int) bool {
+	var notFinite vecF32x16 // 0 or NaN
+	for j := 0; j < in; j += 4 {
+		j := min(j, in-4)
+		w0, w1, w2, w3 := w[j*out:][:out], w[(j+1)*out:][:out], w[(j+2)*out:][:out], w[(j+3)*out:][:out]
+		for first := 0; first < n; first += 2 * widthF32x16 {
+			at0, at1 := min(first, n-widthF32x16), min(first+widthF32x16, n-widthF32x16)
+			var t00, t01, t10, t11, t20, t21, t30, t31 vecF32x16
+			k := 0
+			for _, end := range s.ends {
+				var s00, s01, s10, s11, s20, s21, s30, s31 vecF32x16
+				for ; k < end; k++ {
+					i := s.at[k]
+					a0, a1 := atF32x16(s.a, k*rowTile+at0), atF32x16(s.a, k*rowTile+at1)
+					x0, x1, x2, x3 := fillF32x16(w0[i]), fillF32x16(w1[i]), fillF32x16(w2[i]), fillF32x16(w3[i])
+					s00, s01 = s00.Add(a0.Mul(x0)), s01.Add(a1.Mul(x0))
+					s10, s11 = s10.Add(a0.Mul(x1)), s11.Add(a1.Mul(x1))
+					s20, s21 = s20.Add(a0.Mul(x2)), s21.Add(a1.Mul(x2))
+					s30, s31 = s30.Add(a0.Mul(x3)), s31.Add(a1.Mul(x3))
+				}
+				t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
+				t20, t21, t30, t31 = t20.Add(s20), t21.Add(s21), t30.Add(s30), t31.Add(s31)
+			}
+			to := dst[j*rows:]
+			t00.StoreSlice(to[at0:])
+			t01.StoreSlice(to[at1:])
+			t10.StoreSlice(to[rows+at0:])
+			t11.StoreSlice(to[rows+at1:])
+			t20.StoreSlice(to[2*rows+at0:])
+			t21.StoreSlice(to[2*rows+at1:])
+			t30.StoreSlice(to[3*rows+at0:])
+			t31.StoreSlice(to[3*rows+at1:])
+			all := t00.Add(t01).Add(t10).Add(t11).Add(t20).Add(t21).Add(t30).Add(t31)
+			notFinite = notFinite.Add(all.Sub(all))
+		}
+	}
+	return finiteF32x16(notFinite)
+}
+
 // dotsF32x16 is dot for n rows and two inputs, whose weights start stride apart, and says
-// whether all results are finite.
-func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int, total *[2][rowTile]numF32x16) bool {
+// whether all results are finite. Of fewer rows than a vector it writes a vector of them.
+func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int, to0, to1 []numF32x16) bool {
 	lo0, lo1 := lo[:out], lo[stride:][:out]
 	hi0, hi1 := hi[:out], hi[stride:][:out]
 	var notFinite vecF32x16 // 0 or NaN
 	for first := 0; first < n; first += 2 * widthF32x16 {
+		at0, at1 := max(0, min(first, n-widthF32x16)), max(0, min(first+widthF32x16, n-widthF32x16))
 		var t00, t01, t10, t11 vecF32x16
 		k := 0
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF32x16
 			for ; k < end; k++ {
-				i, at := s.at[k], k*rowTile+first
-				a0, a1 := atF32x16(s.a, at), atF32x16(s.a, at+widthF32x16)
+				i, at := s.at[k], k*rowTile
+				a0, a1 := atF32x16(s.a, at+at0), atF32x16(s.a, at+at1)
 				m0, m1 := a0.GreaterEqual(vecF32x16{}), a1.GreaterEqual(vecF32x16{})
 				l, h := fillF32x16(lo0[i]), fillF32x16(hi0[i])
 				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))
@@ -57,10 +108,10 @@ func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int,
 			}
 			t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
 		}
-		t00.StoreSlice(total[0][first:])
-		t01.StoreSlice(total[0][first+widthF32x16:])
-		t10.StoreSlice(total[1][first:])
-		t11.StoreSlice(total[1][first+widthF32x16:])
+		t00.StoreSlice(to0[at0:])
+		t01.StoreSlice(to0[at1:])
+		t10.StoreSlice(to1[at0:])
+		t11.StoreSlice(to1[at1:])
 		notFinite = notFinite.Add(t00.Sub(t00)).Add(t01.Sub(t01)).Add(t10.Sub(t10)).Add(t11.Sub(t11))
 	}
 	return finiteF32x16(notFinite)

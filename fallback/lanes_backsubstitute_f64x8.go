@@ -14,7 +14,7 @@ func backSubstituteF64x8(t *backSubstitute[numF64x8], p, r, n int, s *sparseRow[
 		return false
 	}
 	var c [2][rowTile]numF64x8
-	finite := dotsF64x8(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, &c)
+	finite := dotsF64x8(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, c[0][:], c[1][:])
 	for i := range n {
 		t.c[p*t.a.R+r+i] = t.d.down(t.cIn[p*t.a.R+r+i] + c[0][i])
 	}
@@ -24,33 +24,84 @@ func backSubstituteF64x8(t *backSubstitute[numF64x8], p, r, n int, s *sparseRow[
 // rowSumsF64x8 is backSubstitute.sums for n rows. The last two inputs may overlap those
 // before them.
 func rowSumsF64x8(s *sparseRow[numF64x8], dst, lo, hi []numF64x8, in, out, rows, n int) bool {
+	if &lo[0] == &hi[0] && n >= widthF64x8 && in >= 4 {
+		return pointSumsF64x8(s, dst, lo, in, out, rows, n)
+	}
 	var sum [2][rowTile]numF64x8
 	for j := 0; j < in; j += 2 {
 		j := min(j, in-2)
-		if !dotsF64x8(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, &sum) {
+		to0, to1 := dst[j*rows:], dst[(j+1)*rows:]
+		if n >= widthF64x8 {
+			if !dotsF64x8(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, to0, to1) {
+				return false
+			}
+			continue
+		}
+		if !dotsF64x8(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, sum[0][:], sum[1][:]) {
 			return false
 		}
-		for k := range sum {
-			copy(dst[(j+k)*rows:(j+k)*rows+n], sum[k][:])
-		}
+		copy(to0[:n], sum[0][:])
+		copy(to1[:n], sum[1][:])
 	}
 	return true
 }
 
+// pointSumsF64x8 is rowSums for weights that are numbers, at least a vector of rows and four inputs,
+// which are summed four at a time.
+func pointSumsF64x8(s *sparseRow[numF64x8], dst, w []numF64x8, in, out, rows, n int) bool {
+	var notFinite vecF64x8 // 0 or NaN
+	for j := 0; j < in; j += 4 {
+		j := min(j, in-4)
+		w0, w1, w2, w3 := w[j*out:][:out], w[(j+1)*out:][:out], w[(j+2)*out:][:out], w[(j+3)*out:][:out]
+		for first := 0; first < n; first += 2 * widthF64x8 {
+			at0, at1 := min(first, n-widthF64x8), min(first+widthF64x8, n-widthF64x8)
+			var t00, t01, t10, t11, t20, t21, t30, t31 vecF64x8
+			k := 0
+			for _, end := range s.ends {
+				var s00, s01, s10, s11, s20, s21, s30, s31 vecF64x8
+				for ; k < end; k++ {
+					i := s.at[k]
+					a0, a1 := atF64x8(s.a, k*rowTile+at0), atF64x8(s.a, k*rowTile+at1)
+					x0, x1, x2, x3 := fillF64x8(w0[i]), fillF64x8(w1[i]), fillF64x8(w2[i]), fillF64x8(w3[i])
+					s00, s01 = s00.Add(a0.Mul(x0)), s01.Add(a1.Mul(x0))
+					s10, s11 = s10.Add(a0.Mul(x1)), s11.Add(a1.Mul(x1))
+					s20, s21 = s20.Add(a0.Mul(x2)), s21.Add(a1.Mul(x2))
+					s30, s31 = s30.Add(a0.Mul(x3)), s31.Add(a1.Mul(x3))
+				}
+				t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
+				t20, t21, t30, t31 = t20.Add(s20), t21.Add(s21), t30.Add(s30), t31.Add(s31)
+			}
+			to := dst[j*rows:]
+			t00.StoreSlice(to[at0:])
+			t01.StoreSlice(to[at1:])
+			t10.StoreSlice(to[rows+at0:])
+			t11.StoreSlice(to[rows+at1:])
+			t20.StoreSlice(to[2*rows+at0:])
+			t21.StoreSlice(to[2*rows+at1:])
+			t30.StoreSlice(to[3*rows+at0:])
+			t31.StoreSlice(to[3*rows+at1:])
+			all := t00.Add(t01).Add(t10).Add(t11).Add(t20).Add(t21).Add(t30).Add(t31)
+			notFinite = notFinite.Add(all.Sub(all))
+		}
+	}
+	return finiteF64x8(notFinite)
+}
+
 // dotsF64x8 is dot for n rows and two inputs, whose weights start stride apart, and says
-// whether all results are finite.
-func dotsF64x8(s *sparseRow[numF64x8], lo, hi []numF64x8, out, stride, n int, total *[2][rowTile]numF64x8) bool {
+// whether all results are finite. Of fewer rows than a vector it writes a vector of them.
+func dotsF64x8(s *sparseRow[numF64x8], lo, hi []numF64x8, out, stride, n int, to0, to1 []numF64x8) bool {
 	lo0, lo1 := lo[:out], lo[stride:][:out]
 	hi0, hi1 := hi[:out], hi[stride:][:out]
 	var notFinite vecF64x8 // 0 or NaN
 	for first := 0; first < n; first += 2 * widthF64x8 {
+		at0, at1 := max(0, min(first, n-widthF64x8)), max(0, min(first+widthF64x8, n-widthF64x8))
 		var t00, t01, t10, t11 vecF64x8
 		k := 0
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF64x8
 			for ; k < end; k++ {
-				i, at := s.at[k], k*rowTile+first
-				a0, a1 := atF64x8(s.a, at), atF64x8(s.a, at+widthF64x8)
+				i, at := s.at[k], k*rowTile
+				a0, a1 := atF64x8(s.a, at+at0), atF64x8(s.a, at+at1)
 				m0, m1 := a0.GreaterEqual(vecF64x8{}), a1.GreaterEqual(vecF64x8{})
 				l, h := fillF64x8(lo0[i]), fillF64x8(hi0[i])
 				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))
@@ -59,10 +110,10 @@ func dotsF64x8(s *sparseRow[numF64x8], lo, hi []numF64x8, out, stride, n int, to
 			}
 			t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
 		}
-		t00.StoreSlice(total[0][first:])
-		t01.StoreSlice(total[0][first+widthF64x8:])
-		t10.StoreSlice(total[1][first:])
-		t11.StoreSlice(total[1][first+widthF64x8:])
+		t00.StoreSlice(to0[at0:])
+		t01.StoreSlice(to0[at1:])
+		t10.StoreSlice(to1[at0:])
+		t11.StoreSlice(to1[at1:])
 		notFinite = notFinite.Add(t00.Sub(t00)).Add(t01.Sub(t01)).Add(t10.Sub(t10)).Add(t11.Sub(t11))
 	}
 	return finiteF64x8(notFinite)

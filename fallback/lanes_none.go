@@ -25,3 +25,9 @@ func relaxRowsLanes[T bound.Real](*relaxRows[T], int, int, int, *rowSums[T]) boo
 func noiseRowsLanes[T bound.Real](*noiseRows[T], int, int, *rowSums[T]) bool { return false }
 
 func sharedVarLanes[T bound.Real](*sharedVar[T], int, int, int, *[rowTile]T) bool { return false }
+
+func shareChannelLanes[T bound.Real](*shareBox[T], int, int, int, int, T, *[rowTile]T, *[rowTile]T, *[rowTile]T) bool {
+	return false
+}
+
+func shareRowsLanes[T bound.Real](*shareRows[T], int, int, int) bool { return false }

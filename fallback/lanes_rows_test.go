@@ -104,7 +104,7 @@ func TestLanesSharedVar(t *testing.T) {
 
 func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	const items, inputs, in = 3, 2, 19
-	for seed := range uint64(testscale.Costly(t, 2400)) { // 80, and 2,400 in deep
+	for seed := range uint64(testscale.Costly(t, 1200)) { // 80, and 2,400 in deep
 		c := newCorners(seed)
 		positions, taps, channels, rows := 1+c.IntN(70), 1+c.IntN(40), 1+c.IntN(1+c.IntN(40)), laneSizes[c.IntN(len(laneSizes)-4)]
 		cols := 1 + c.IntN(rows)
@@ -122,6 +122,40 @@ func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d positions, %d taps, %d channels, %d rows: Var", seed, positions, taps, channels, rows), a.Var, want.Var)
+	}
+}
+
+func TestLanesShare(t *testing.T) {
+	overVectors(t, testLanesShare[float32], testLanesShare[float64])
+}
+
+func testLanesShare[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	const items, inputs, in = 3, 2, 19
+	for seed := range uint64(testscale.Costly(t, 1200)) {
+		c := newCorners(seed)
+		positions, taps, channels, rows := 1+c.IntN(20), 1+c.IntN(1+c.IntN(40)), 1+c.IntN(1+c.IntN(40)), laneSizes[c.IntN(len(laneSizes)-4)]
+		a := bound.ShareBox{
+			CIn: drawArray[T](c, items*rows), G: drawInterval[T](c, items*taps*channels*rows), A: drawArray[T](c, items*positions*channels*rows),
+			Weight: drawInterval[T](c, 2*taps*channels), Bias: drawInterval[T](c, 2*channels), MaxSq: positiveArray[T](c, inputs*in),
+			P: items, PerBox: 2, R: rows, In: in, Inputs: inputs, Positions: positions, K: taps, Channels: channels,
+			Round: lanes.precision.SharedRounding(positions, taps, channels),
+		}
+		b := bound.ShareRows{A: a.A, P: items, R: rows, Positions: positions, K: taps, Channels: channels}
+		want, wantRows := a, b
+		for _, op := range []*bound.ShareBox{&a, &want} {
+			op.W, op.C = &array[T]{make([]T, items*taps*channels*rows)}, &array[T]{make([]T, items*rows)}
+		}
+		for _, op := range []*bound.ShareRows{&b, &wantRows} {
+			op.W, op.S = want.W, &array[T]{make([]T, items*positions*taps*rows)}
+		}
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
+		check(t, lanes.Do(b))
+		check(t, plain.Do(wantRows))
+		what := fmt.Sprintf("seed %d, %d positions, %d taps, %d channels, %d rows: ", seed, positions, taps, channels, rows)
+		sameBits[T](t, what+"W", a.W, want.W)
+		sameBits[T](t, what+"C", a.C, want.C)
+		sameBits[T](t, what+"S", b.S, wantRows.S)
 	}
 }
 

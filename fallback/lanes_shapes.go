@@ -87,6 +87,20 @@ func finiteF32x8(sum vecF32x8) bool   { return sum.Sub(sum).Equal(vecF32x8{}).To
 func finiteF64x8(sum vecF64x8) bool   { return sum.Sub(sum).Equal(vecF64x8{}).ToBits() == allF64x8 }
 func finiteF64x4(sum vecF64x4) bool   { return sum.Sub(sum).Equal(vecF64x4{}).ToBits() == allF64x4 }
 
+// seed is Device.seed.
+func seedF32x16(x vecF32x16) vecF32x16 {
+	return archsimd.BroadcastUint32x16(0x7ef311c7).Sub(x.AsUint32x16()).AsFloat32x16()
+}
+func seedF32x8(x vecF32x8) vecF32x8 {
+	return archsimd.BroadcastUint32x8(0x7ef311c7).Sub(x.AsUint32x8()).AsFloat32x8()
+}
+func seedF64x8(x vecF64x8) vecF64x8 {
+	return archsimd.BroadcastUint64x8(0x7fde623822fc16e6).Sub(x.AsUint64x8()).AsFloat64x8()
+}
+func seedF64x4(x vecF64x4) vecF64x4 {
+	return archsimd.BroadcastUint64x4(0x7fde623822fc16e6).Sub(x.AsUint64x4()).AsFloat64x4()
+}
+
 // rootSeed is Device.rootSeed.
 func rootSeedF32x16(x vecF32x16) vecF32x16 {
 	return archsimd.BroadcastUint32x16(0x5f3759df).Sub(x.AsUint32x16().ShiftAllRight(1)).AsFloat32x16()

@@ -206,6 +206,9 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]
 			A: drawArray[T](c, 3*out*rows), CIn: drawArray[T](c, 3*rows), W: drawInterval[T](c, 2*in*out), B: drawInterval[T](c, 2*out),
 			PerBox: 2, P: 3, R: rows, In: in, Out: out,
 		}
+		if seed%3 == 0 { // numbers
+			a.W.Hi = a.W.Lo
+		}
 		if seed%4 == 0 { // dead neurons
 			clear(a.A.(*array[T]).v[:c.IntN(3*out)*rows])
 		}

@@ -62,6 +62,22 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	if sharedVarLanes(&shared, 0, 0, 8, new([rowTile]T)) {
 		t.Error("sharedVarLanes accepted a NaN")
 	}
+	box := shareBox[T]{
+		a: bound.ShareBox{R: 8, K: 1, Channels: 1, PerBox: 1}, d: d, w: make([]T, 8), gLo: make([]T, 8), gHi: make([]T, 8),
+		weightLo: make([]T, 1), weightHi: make([]T, 1), over: shared.over,
+	}
+	var signed, share, cost [rowTile]T
+	if !shareChannelLanes(&box, 0, 0, 0, 8, 1, &signed, &share, &cost) {
+		t.Error("shareChannelLanes refused finite numbers")
+	}
+	box.gLo[7] = T(math.NaN())
+	if shareChannelLanes(&box, 0, 0, 0, 8, 1, &signed, &share, &cost) {
+		t.Error("shareChannelLanes accepted a NaN")
+	}
+	rowsOf := shareRows[T]{a: bound.ShareRows{R: 8, Positions: 1, K: 1, Channels: 1}, d: d, s: make([]T, 8), rows: make([]T, 8), w: make([]T, 8)}
+	if !shareRowsLanes(&rowsOf, 0, 0, 8) {
+		t.Error("shareRowsLanes did not do 8 rows")
+	}
 	sums := gatherSum[T]{d: d, in: make([]T, 99)}
 	if n := gatherSumLanes(&sums, make([]T, 99), &sumScratch[T]{at: []int{0}, ends: []int{1}}); n < 96 {
 		t.Errorf("gatherSumLanes did %d rows of 99", n)

@@ -35,8 +35,11 @@ func (t *shareBox[T]) tile(p, r, n int) {
 	for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
 		clear(block[:])
 		for o := o0; o < min(o0+bound.Block, t.a.Channels); o++ {
-			signed, share := t.over.sums(p, o, r, n)
-			cost := t.channel(p, o, r, n, most, &share)
+			var signed, share, cost [rowTile]T
+			if !shareChannelLanes(t, p, o, r, n, most, &signed, &share, &cost) {
+				signed, share = t.over.sums(p, o, r, n)
+				cost = t.channel(p, o, r, n, most, &share)
+			}
 			b := p/t.a.PerBox*t.a.Channels + o
 			for i := range n {
 				block[i] += cost[i]

@@ -4,31 +4,44 @@ import "psafe/host/bound"
 
 // ShareRows is defined in bound.ShareRows.
 func (d *Device[T]) ShareRows(a bound.ShareRows) error {
-	s, rows, w := d.data(a.S), d.data(a.A), d.data(a.W)
-	return d.parallel(a.P*a.Positions, 1, func(from, to int) {
-		block := make([]T, a.R)
-		for q := from; q < to; q++ {
-			for k := range a.K {
-				at, with := q*a.Channels*a.R, (q/a.Positions*a.K+k)*a.Channels*a.R
-				shareRow(s[(q*a.K+k)*a.R:(q*a.K+k+1)*a.R], rows[at:at+a.Channels*a.R], w[with:with+a.Channels*a.R], block)
-			}
+	t := shareRows[T]{a: a, d: d, s: d.data(a.S), rows: d.data(a.A), w: d.data(a.W)}
+	tiles := (a.R + rowTile - 1) / rowTile
+	return d.parallel(a.P*tiles*a.Positions, 1, func(from, to int) {
+		for i := from; i < to; i++ {
+			tile := i / a.Positions // the weights of its rows stay in a cache
+			r := tile % tiles * rowTile
+			t.tile(tile/tiles*a.Positions+i%a.Positions, r, min(rowTile, a.R-r))
 		}
 	})
 }
 
-// shareRow writes the sums over channels of a and w, [Channels x R] both, in blocks.
-func shareRow[T bound.Real](sum, a, w, block []T) {
-	clear(sum)
-	rows := len(sum)
-	for from := 0; from < len(a); from += bound.Block * rows {
-		clear(block)
-		for at := from; at < min(from+bound.Block*rows, len(a)); at += rows {
-			for r, x := range a[at : at+rows] {
-				block[r] += T(x * w[at+r])
+type shareRows[T bound.Real] struct {
+	a          bound.ShareRows
+	d          *Device[T]
+	s, rows, w []T
+}
+
+// tile computes rows r, ..., r+n-1 at position q of all items.
+func (t *shareRows[T]) tile(q, r, n int) {
+	if shareRowsLanes(t, q, r, n) {
+		return
+	}
+	step := t.a.Channels * t.a.R
+	for k := range t.a.K {
+		sum := t.s[(q*t.a.K+k)*t.a.R+r:][:n]
+		clear(sum)
+		at, with := q*step+r, (q/t.a.Positions*t.a.K+k)*step+r
+		for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
+			var block [rowTile]T
+			for range min(bound.Block, t.a.Channels-o0) {
+				for i, x := range t.rows[at : at+n] {
+					block[i] += T(x * t.w[with+i])
+				}
+				at, with = at+t.a.R, with+t.a.R
 			}
-		}
-		for r := range sum {
-			sum[r] += block[r]
+			for i := range sum {
+				sum[i] += block[i]
+			}
 		}
 	}
 }

@@ -47,6 +47,12 @@ func (p *clbpPass) run() error {
 		p.hiddenLayer(k)
 		p.endShare()
 	}
+	if p.query.Features {
+		var err error
+		if p.result.Features, err = p.lines(p.featureRows(last), last); err != nil {
+			return err
+		}
+	}
 	if err := p.lastLayer(last); err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ type CLBPQuery struct {
 	Slopes bool
 	// HiddenSlopes says that so are rows of hidden layers; the best of their bounds counts.
 	HiddenSlopes bool
+	// Features says that what feeds the last layer is bounded by functions of the input, too:
+	// CLBPMargins.Features. No other layer has noise.
+	Features bool
 	// Splits, if it is not nil, is called at the end of a batch of one item, of a network of CanSplit's:
 	// with nil if it is a point, or no weight that counts deviates.
 	Splits  func(*CLBPSplits) error
@@ -91,7 +94,9 @@ type CLBPMargins struct {
 	// Others are ByLines, and what Sharp says, with other lower slopes, and nothing else: which is
 	// the best for a row depends on no weight.
 	Others []*CLBPMargins
-	sharp  *sharpMargins
+	// Features are rows of the numbers that feed the last layer, and then the same negated.
+	Features *InputLines
+	sharp    *sharpMargins
 }
 
 // Noises are a lower bound [Items x Rows] and, for each layer that adds noise, its

@@ -61,11 +61,16 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 			return nil, err
 		}
 	}
-	out := &InputLines{Items: items, Rows: rows.rows, In: p.width()}
+	return p.lines(p.merged(last, p.mergeRows(last), form{}), last)
+}
+
+// lines takes rows over what feeds layer k down to the input.
+func (p *pass) lines(f *flight, k int) (*InputLines, error) {
+	items := p.query.Batch.Items
+	out := &InputLines{Items: items, Rows: f.rows(), In: p.width()}
 	if p.forks > 1 {
-		out.Loose = m.dev.Precision().gamma(p.forks)
+		out.Loose = p.dev.Precision().gamma(p.forks)
 	}
-	f := p.merged(last, p.mergeRows(last), form{})
 	f.outputs = func(l int, s Interval) {
 		if l >= 0 {
 			return
@@ -74,7 +79,7 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 			out.AHi = out.ALo
 		}
 	}
-	bound := p.backSubstitute(last, f)
+	bound := p.backSubstitute(k, f)
 	if out.ALo == nil { // nothing depends on the input
 		out.ALo = make([]float64, items*out.In*out.Rows)
 		out.AHi = out.ALo

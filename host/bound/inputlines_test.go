@@ -3,6 +3,7 @@ package bound_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -10,6 +11,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/networktest"
 	"psafe/internal/testscale"
 )
@@ -100,6 +102,70 @@ func TestInputLines(t *testing.T) {
 		certain.Release()
 		m.Release()
 	}
+}
+
+// TestFeatures: what concentration LBP says of the numbers that feed a last layer, which alone has noise, is what
+// Lines says of them, but for roundings.
+func TestFeatures(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 9))
+	for i := range testscale.Cases(t, 150) {
+		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0, Outputs: 1 + r.IntN(3)})
+		top := len(post.Layers) - 1
+		features := post.Features(top)
+		spread := post.Layers[top].Weight
+		post.Layers[top].Weight = posterior.NewParams(spread.Mean, slices.Repeat([]float64{0.1}, len(spread.Mean)), posterior.ScaleSD)
+		x := convtest.Picture(uint64(i), network.Image{Height: 1, Width: post.Inputs(), Channels: 1})
+		box, n := convtest.Around(x, []float64{0, 0.01, 0.1}[i%3]), post.Layers[top].Inputs()
+		var units []property.Row
+		for _, sign := range []float64{1, -1} {
+			for j := range n {
+				c := make([]float64, n)
+				c[j] = sign
+				units = append(units, property.Row{CLo: c, CHi: c})
+			}
+		}
+		got, want := featuresOf(t, post, box), linesOf(t, features, box, units)
+		if got.Rows != 2*n || got.Loose != want.Loose {
+			t.Fatalf("%d: %d rows, loose by %v, want %d and %v", i, got.Rows, got.Loose, 2*n, want.Loose)
+		}
+		for _, c := range [][2][]float64{{got.Lo, want.Lo}, {got.ALo, want.ALo}, {got.AHi, want.AHi}} {
+			for at, v := range c[1] {
+				if !(math.Abs(c[0][at]-v) <= 1e-5*(1+math.Abs(v))) {
+					t.Fatalf("%d: number %d is %v, want %v", i, at, c[0][at], v)
+				}
+			}
+		}
+	}
+}
+
+// featuresOf is Features of two boxes that are one.
+func featuresOf(t *testing.T, post *posterior.Posterior, box property.Box) *bound.InputLines {
+	m, err := bound.NewModel(fallback.New(bound.Float32), post, 0)
+	check(t, err)
+	dev, err := m.NewDeviations(post, momentsOf(post))
+	check(t, err)
+	in, err := m.UploadNoisy([]property.Box{box, box})
+	check(t, err)
+	rows, err := m.UploadRows([][]property.Row{nil, nil})
+	check(t, err)
+	n, err := dev.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: bound.Quantiles{Many: make([]float64, len(post.Layers))}, Features: true})
+	check(t, err)
+	return n.Features
+}
+
+// linesOf is Lines of two boxes that are one.
+func linesOf(t *testing.T, post *posterior.Posterior, box property.Box, set []property.Row) *bound.InputLines {
+	m, err := bound.NewModel(fallback.New(bound.Float32), post, 0)
+	check(t, err)
+	certain, err := m.NewCertain(post)
+	check(t, err)
+	in, err := m.UploadInputs([]property.Box{box, box})
+	check(t, err)
+	rows, err := m.UploadRows([][]property.Row{set, set})
+	check(t, err)
+	lines, err := certain.Lines(in, rows)
+	check(t, err)
+	return lines
 }
 
 // TestInputLinesLoose: where the network's input feeds the last layer and many others, each of which adds

@@ -114,6 +114,19 @@ func (p *pass) merged(k int, m mergedLayer, by form) *flight {
 	return f
 }
 
+// featureRows are rows of the numbers that feed layer k, and then the same negated.
+func (p *pass) featureRows(k int) *flight {
+	n, items := p.layers[k].in, p.query.Batch.Items
+	signs := make([]float64, items*n*2*n)
+	for at := range items * n {
+		signs[at*2*n+at%n], signs[at*2*n+n+at%n] = 1, -1
+	}
+	s, c := p.holding(signs), p.filled(0, items*2*n)
+	f := &flight{over: map[int]Interval{}, c: Interval{Lo: c}, perBox: 1, cols: 2 * n, kept: []Array{c}}
+	p.part(f, k, Interval{s, s})
+	return f
+}
+
 // mergeRows merges the property into the last layer, k.
 func (p *pass) mergeRows(k int) mergedLayer {
 	l, items, rows := &p.layers[k], p.query.Batch.Items, p.query.Rows

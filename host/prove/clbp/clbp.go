@@ -10,6 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/ontop"
 	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -35,6 +36,9 @@ type method struct {
 	second, third bool
 	// balls reports whether the cells at hand are cut to balls: then all rows are kept on the host.
 	balls bool
+	// features says that the last layer alone is random, and cells are bounded by the tails of
+	// judgeOnTop in the same pass.
+	features bool
 }
 
 // sharp reports whether rows of hidden layers are bounded with less noise, too.
@@ -151,22 +155,31 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 	for _, c := range cells {
 		rows = max(rows, len(c.task.S.Rows))
 	}
-	for chunk := range slices.Chunk(cells, m.cellChunk(rows)) {
+	most := m.cellChunk(rows)
+	if m.features {
+		most = min(most, m.chunkOnTop(of(m.e).noisy(), of(m.e).topInputs(), cells))
+	}
+	for chunk := range slices.Chunk(cells, most) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
 			answers = make([]engine.Answer, len(part))
 			err = m.propagate(on, part, Quantiles(m.e, on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
-				fail, err := m.failUp(c, n, i, tau)
+				top, has, numbers := 1.0, *c, noisesOf(c, n, i)
+				if m.features {
+					known := ontop.NewCell(n.Features, i, of(m.e).topInputs(), c.box, on.Device().Precision())
+					top, numbers = m.topUp(c, known), append(numbers, known.Numbers()...)
+					has.take(top, 0)
+				}
+				fail, err := m.failUp(&has, n, i, tau)
 				if err != nil {
 					return err
 				}
-				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
+				answers[i] = engine.Answer{Numbers: numbers, Take: func() {
+					c.take(top, 0)
 					// All rows by one tau: tails by another one stand on hidden bounds of their own.
-					if fail < c.fail {
-						c.fail, c.tau = fail, tau
-					}
+					c.take(fail, tau)
 				}}
 				return nil
 			})
@@ -231,7 +244,7 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes()})
+	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes(), Features: m.features})
 	if err != nil {
 		return err
 	}

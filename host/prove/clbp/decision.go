@@ -150,15 +150,17 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	if d.second = false; of(d.e).mask() != nil {
 		return d.decideMasked(ctx, cells)
 	}
+	budgets, again := decisionBudgets, budgetsAgain
 	if of(d.e).onTop() != nil {
 		if err := d.decideOnTop(ctx, cells); err != nil {
 			return err
 		}
+		budgets, again = budgets[:1], again[:1] // no hidden bound can fail
 	}
 	if d.alone() {
 		return nil
 	}
-	for _, budget := range decisionBudgets {
+	for _, budget := range budgets {
 		if err := d.decideAt(ctx, cells, budget); err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	if d.second = true; !d.sharp() && !d.slopes() {
 		return nil
 	}
-	for _, budget := range budgetsAgain {
+	for _, budget := range again {
 		if err := d.decideAt(ctx, cells, budget); err != nil {
 			return err
 		}

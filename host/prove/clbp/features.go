@@ -35,6 +35,9 @@ func (p *prepared) onTop() *ontop.Top {
 	return p.top
 }
 
+// topInputs is how many numbers feed the last layer.
+func (p *prepared) topInputs() int { return p.e.Normal.Layers[len(p.e.Normal.Layers)-1].Inputs() }
+
 // mask are the layers of a posterior of dropout from the lowest on of which inputs are dropped, once; nil
 // of others.
 func (p *prepared) mask() *ontop.Masked {

@@ -28,14 +28,19 @@ func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 		if of(m.e).mask() != nil {
 			fail, tau = m.maskedUp(c, known)
 		} else {
-			tails := make([]float64, len(c.task.S.Rows))
-			for r := range tails {
-				tails[r] = of(m.e).onTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
-			}
-			fail = min(1, rowsUp(c, tails))
+			fail = m.topUp(c, known)
 		}
 		return func() { c.take(fail, tau) }
 	})
+}
+
+// topUp bounds the failure of a cell by the tails of its rows.
+func (m method) topUp(c *cell, known *ontop.Cell) float64 {
+	tails := make([]float64, len(c.task.S.Rows))
+	for r := range tails {
+		tails[r] = of(m.e).onTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
+	}
+	return min(1, rowsUp(c, tails))
 }
 
 // eachOnTop calls say with what is known of each cell, on all cores, and then what that returns, once the
@@ -52,19 +57,12 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 	if err != nil {
 		return err
 	}
-	n := m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs()
+	n := of(m.e).topInputs()
 	if masked != nil {
 		n = masked.Inputs()
 	}
 	rows := ontop.UnitRows(n)
-	_, each := features.Model.Footprint(bound.LBP, len(rows))
-	each += int64(4 * len(rows) * len(rows) * m.e.Precision().Bytes())
-	work := int64(1) // of the host, of a cell
-	for _, c := range cells {
-		work = max(work, int64(n)*int64(n)*int64(m.e.Normal.Inputs())*int64(len(c.task.S.Rows)))
-	}
-	most := min((m.e.Budget()-features.Model.Bytes())/each, mostOnTop, workOnTop/work, int64(features.Model.MostItems(len(rows))))
-	for chunk := range slices.Chunk(cells, int(max(1, most))) {
+	for chunk := range slices.Chunk(cells, m.chunkOnTop(features.Model, n, cells)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -76,6 +74,17 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 		}
 	}
 	return nil
+}
+
+// chunkOnTop returns how many cells are bounded at a time by what a model says of n features.
+func (m method) chunkOnTop(on *bound.Model, n int, cells []*cell) int {
+	_, each := on.Footprint(bound.LBP, 2*n)
+	each += int64(16 * n * n * m.e.Precision().Bytes())
+	work := int64(1) // of the host, of a cell
+	for _, c := range cells {
+		work = max(work, int64(n)*int64(n)*int64(m.e.Normal.Inputs())*int64(len(c.task.S.Rows)))
+	}
+	return int(max(1, min((m.e.Budget()-on.Bytes())/each, mostOnTop, workOnTop/work, int64(on.MostItems(2*n)))))
 }
 
 // onTop asks a model about some cells.

@@ -62,7 +62,8 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if m.linearised() {
 		return m.judgeLinearised(ctx, cells)
 	}
-	if of(m.e).onTop() != nil || of(m.e).mask() != nil {
+	top := of(m.e).onTop() != nil
+	if m.features = top && !m.alone() && !slices.ContainsFunc(cells, func(c *cell) bool { return c.ball != nil }); !m.features && (top || of(m.e).mask() != nil) {
 		if err := m.judgeOnTop(ctx, cells); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if m.alone() {
 		return nil
 	}
-	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
+	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil || top { // no hidden bound can fail, at any tau
 		return err
 	}
 	if err := m.refute(ctx, cells); err != nil {
@@ -145,14 +146,17 @@ func (m method) again(ctx context.Context, cells []*cell) error {
 
 // lookAgain is again with what m says.
 func (m method) lookAgain(ctx context.Context, cells []*cell) error {
-	large := m.tausUp()
+	large, top := m.tausUp(), of(m.e).onTop() != nil
 	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {
 		if c.refuted || c.fail <= worthPolish || m.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) {
 			continue
 		}
 		tau := c.tau
-		if c.fail >= 1 {
+		switch {
+		case top:
+			tau = m.firstTau() // as any
+		case c.fail >= 1:
 			tau = large[max(0, len(large)-2)] // the largest may be itself the failure
 		}
 		by[tau], before[c] = append(by[tau], c), c.fail
@@ -167,6 +171,9 @@ func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 				gained = append(gained, c)
 			}
 		}
+	}
+	if top {
+		return nil
 	}
 	return m.polish(ctx, gained)
 }
