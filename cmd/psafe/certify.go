@@ -230,7 +230,7 @@ func (c *certifyFlags) supervise(ctx context.Context, job *certify.Job, stdout, 
 	}
 	child := newSupervised(ctx, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
-	child.explain = !c.quiet
+	child.explain, child.quick = !c.quiet, !job.Piped()
 	return c.device.supervised(ctx, child)
 }
 
