@@ -141,7 +141,7 @@ func TestOneStart(t *testing.T) {
 	needOpenCL(t)
 	wrap(t, "PSAFE_WRAP_GPU=1")
 	asked, auto := countCalls(t, exitDone, oneImage("--device", "0:0")...), countCalls(t, exitDone, oneImage("--device", "auto")...)
-	for _, call := range []string{"clCreateContext", "clBuildProgram", "clEnqueueNDRangeKernel"} {
+	for _, call := range []string{"clCreateContext", "clBuildProgram"} {
 		if n := asked[call]; n == 0 || auto[call] != n {
 			t.Errorf("%s is called %d times by auto, %d times where the device is named", call, auto[call], n)
 		}

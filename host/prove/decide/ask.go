@@ -108,20 +108,16 @@ func cutRuns(qs []*question, perBox int) [][]*question {
 
 // askOn answers runs of questions in one batch.
 func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*question, perBox int) ([]engine.Answer, error) {
-	p := m.Device().Precision()
-	var list []bound.Explicit
+	var nets []drawn
 	var regions []property.Box
 	var rows [][]property.Row
 	for _, run := range runs {
-		if err := bound.Ended(m.Device()); err != nil {
-			return nil, err
-		}
-		list = append(list, bound.Enclose(d.nets[run[0].net], p))
+		nets = append(nets, d.nets[run[0].net])
 		for _, q := range run {
 			regions, rows = append(regions, q.box), append(rows, q.rows)
 		}
 	}
-	boxes, err := m.Upload(list)
+	boxes, err := m.UploadNetworks(nets)
 	if err != nil {
 		return nil, err
 	}

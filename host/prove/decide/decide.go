@@ -200,7 +200,7 @@ func (d *decision) verify(ctx context.Context, method bound.Propagation, try fun
 			continue
 		}
 		q := &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}
-		if method == bound.LBP {
+		if method == bound.LBP && d.most > 0 { // where to cut it, and where to look
 			q.of = &d.tasks[o.task].S
 		}
 		qs, asked[i] = append(qs, q), q

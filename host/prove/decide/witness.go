@@ -44,15 +44,17 @@ func (d *decision) suspected(ctx context.Context) ([]open, error) {
 	}); err != nil {
 		return nil, err
 	}
-	leaves := make([]bool, len(pairs))
-	err := fault.OnCores(ctx, len(pairs), func(i int) {
-		p := pairs[i]
-		if x := points[p.task]; x != nil {
-			leaves[i] = d.marginApprox(&suspect{p.net, p.task, claim.Witness{}, property.Box{Lo: x, Hi: x}}) < 0
+	leaves := make([]bool, len(d.rulings))
+	err := fault.OnCores(ctx, len(d.nets), func(n int) {
+		pass := net.NewPass(d.nets[n])
+		for t := range d.tasks {
+			if points[t] != nil {
+				a := attack{Target: Target{Net: net, Safe: &d.tasks[t].S}, pass: pass, row: make([]float64, net.Outputs())}
+				leaves[n*len(d.tasks)+t] = a.worstRow(pass.Forward(points[t])) < 0
+			}
 		}
 	})
-	i := -1
-	return slices.DeleteFunc(pairs, func(open) bool { i++; return !leaves[i] }), err
+	return slices.DeleteFunc(pairs, func(p open) bool { return !leaves[p.net*len(d.tasks)+p.task] }), err
 }
 
 // attack rules on pairs: where the network can be shown to be unsafe at a point of T.
