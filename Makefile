@@ -15,7 +15,7 @@ export GOFLAGS := $(GOFLAGS) -ldflags=-X=runtime.godebugDefault=asyncpreemptoff=
 endif
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep night build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper
+.PHONY: test deep night gpu build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper
 
 # What every change must pass: four minutes (docs/performance.md, Tests). Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make deep, which
@@ -128,6 +128,11 @@ gpucode:
 # Devices, crosscheck and the tiled kernels on a second OpenCL driver.
 rusticl:
 	@GO="$(GO)" scripts/rusticl.sh
+
+# What a GPU tells, as tables, in at most twelve minutes; ON=small on PoCL, to see that it runs.
+ON ?= gpu
+gpu:
+	@GO="$(GO)" scripts/gpu.sh $(ON)
 
 bench:
 	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/prove/probability

@@ -203,7 +203,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/lab/bench": {
 		"psafe/host/bound", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
-		"psafe/host/read/property", "psafe/host/job/certify",
+		"psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/internal/fault",
 	},
 	"psafe/host/lab/crosscheck": {
 		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/engine", "psafe/host/model/posterior",

@@ -27,7 +27,7 @@ var rules = []rule{
 	{"numbers of a device in a slice that is there without them: bound.ReadAll gives none after an error",
 		regexp.MustCompile(`\b(dev|Device|owner|pair|d\.[ab])\.Read\(`),
 		// Devices around others, and what only waits.
-		[]string{"host/bound/device.go", "host/bound/until.go", "host/lab/lockstep/", "internal/testkit/devicetest/faulty.go", "host/lab/bench/memory.go"}},
+		[]string{"host/bound/device.go", "host/bound/until.go", "host/lab/lockstep/", "internal/testkit/devicetest/faulty.go", "host/lab/bench/"}},
 	{"a file put in its place by renaming: internal/outfile does that",
 		regexp.MustCompile(`\bos\.(Rename|CreateTemp)\(`),
 		[]string{"internal/outfile/"}},
@@ -35,7 +35,7 @@ var rules = []rule{
 		regexp.MustCompile(`\bos\.(Open|ReadFile)\(`),
 		// What runs no user's file: /proc, the linker's list of libraries, the program's own
 		// file, tools of the project.
-		[]string{"internal/infile/", "internal/testkit/pagetest/", "host/job/certify/peak.go", "gpu/cl/open_linux.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/"}},
+		[]string{"internal/infile/", "internal/testkit/pagetest/", "host/job/certify/peak.go", "host/lab/bench/job.go", "gpu/cl/open_linux.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/"}},
 	{"a goroutine whose panic Go ends the program by: internal/fault starts those (Go), or gives what others start (Caught)",
 		regexp.MustCompile(`(?m)(^|[{;])\s*go (func\b|[\w.]+\()|\b\w+\.Go\(func\b|\.Go\([a-z]\w*(\.\w+)*\)|AfterFunc\([^,]+, (func\b|[a-eg-z])`),
 		[]string{"internal/fault/", "internal/mutants/"}},

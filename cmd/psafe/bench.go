@@ -24,19 +24,36 @@ Bytes are those of weight-box end-points, each counted once; flops are counted
 from the definition: 4 per weight and item for interval bounds (2 products and 2
 sums), 2 per row and weight for back-substitution. The best of several runs
 counts, after one that warms up. With --options profile each OpenCL kernel of
-a workload has a row of its own.`
+a workload has a row of its own.
+
+With --job it certifies as psafe certify does with the flags behind --, writes no
+records unless they say where, and says where the time went:
+
+  psafe bench --job -- --posterior net.npz --inputs images.gz --eps 0.01
+
+The wall time is that of opening devices with their self-tests, of standing still
+for a device (waiting), of the host on all its cores (parallel), and the rest
+(serial), reading files and launching kernels among it. Kernels run beside the
+host. Calls are operations, reads and writes, passes those of clbp.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
 	var job bench.Settings
-	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits", benchAbout, 0)
+	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits; or of a job", benchAbout, anyNumber)
 	keys := newOptions()
 	device.add(f, keys)
 	addOptions(f, keys)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")
 	f.BoolVar(&job.Small, "small", false, "small workloads, to see that it runs")
 	asJSON := f.Bool("json", false, jsonLinesUsage)
+	of := f.Bool("job", false, "say where the time of psafe certify goes, with the flags behind --")
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if *of {
+			return benchJob(ctx, f, *asJSON, stdout, stderr)
+		}
+		if f.NArg() > 0 {
+			return miscounted(cmd, 0)
+		}
 		job.Each = func(m *bench.Measured) error { return benchTable(stdout, m) }
 		if *asJSON {
 			job.Each = func(m *bench.Measured) error { return benchJSON(stdout, m) }

@@ -222,6 +222,18 @@ func certifyCommand() *cobra.Command {
 	})
 }
 
+// supervise has a child run the command where it needs one: done says that it has.
+func (c *certifyFlags) supervise(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) (done bool, err error) {
+	keep := ""
+	if c.out.path != "" {
+		keep = record.RecordsFile(c.out.path) + certify.PartialSuffix
+	}
+	child := newSupervised(ctx, stdout, stderr, keep)
+	child.work = func() float64 { return workApprox(job) }
+	child.explain, child.quick = !c.quiet, !job.Piped()
+	return c.device.supervised(ctx, child)
+}
+
 // run certifies.
 func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
@@ -230,14 +242,7 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 	if !c.quiet {
 		c.old.tell(stderr)
 	}
-	keep := ""
-	if c.out.path != "" {
-		keep = record.RecordsFile(c.out.path) + certify.PartialSuffix
-	}
-	child := newSupervised(ctx, stdout, stderr, keep)
-	child.work = func() float64 { return workApprox(job) }
-	child.explain = !c.quiet
-	if done, err := c.device.supervised(ctx, child); done || err != nil {
+	if done, err := c.supervise(ctx, job, stdout, stderr); done || err != nil {
 		return err
 	}
 	job.Version, job.Stdout, job.Open = version(), forProgram(stdout), c.device.opener(stderr)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"psafe/host/bound"
@@ -22,8 +25,8 @@ var loops = map[vector.Set]struct{ rate, slower float64 }{
 }
 
 // startApprox is the number of seconds that an OpenCL CPU takes until it computes, with kernels
-// that its driver has compiled before: two processes open it, one to test it.
-const startApprox = 1.5
+// that its driver has compiled before.
+const startApprox = 0.8
 
 // gainApprox returns how many seconds an OpenCL CPU saves, of so many that the loops take for so
 // many multiplications.
@@ -31,6 +34,39 @@ func gainApprox(work float64, v vector.Set, cores int) (gain, seconds float64) {
 	l := loops[v]
 	seconds = work / (l.rate * float64(cores))
 	return seconds * (1 - 1/l.slower), seconds
+}
+
+// chooseDevice is what --device auto means: the largest GPU that lists itself and passes
+// its self-test in a child, or a CPU. What it passes over is told in a line each.
+func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (string, error) {
+	note := func(err error) { s.later(inLine(err)) }
+	found, err := s.list(ctx)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		note(fmt.Errorf("computing on the CPU: %w when it was asked for its devices (--device cpu does not ask it)", err))
+		return "cpu", nil
+	}
+	for _, err := range found.failed {
+		note(err)
+	}
+	gpus := slices.DeleteFunc(slices.Clone(found.devices), func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
+	slices.SortStableFunc(gpus, func(a, b deviceRow) int { return cmp.Compare(b.Memory, a.Memory) })
+	for _, g := range gpus {
+		err := s.take(ctx, g.ID, p, fmt.Sprintf("computing on the GPU %s (--device %s)", g.Name, g.ID))
+		if err == nil {
+			return g.ID, nil
+		} else if isLast(ctx, err) {
+			return "", err
+		}
+		note(fmt.Errorf("the GPU %s (%s) is left out: %w", g.Name, g.ID, err))
+	}
+	if len(gpus) > 0 {
+		note(errors.New("computing on the CPU, since no GPU is left"))
+		return "cpu", nil
+	}
+	return s.chooseCPU(ctx, p, found.devices)
 }
 
 // chooseCPU is chooseDevice without GPUs: the first OpenCL CPU that passes its self-test, if the
@@ -54,15 +90,13 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s takes it all the same)", set, why, d.ID))
 			return "cpu", nil
 		}
-		switch err := testDevice(ctx, d.ID, p); {
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case err != nil:
-			s.later(inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
-		default:
-			s.chosen(fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s or more", d.Name, d.ID, seconds))
+		err := s.take(ctx, d.ID, p, fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s or more", d.Name, d.ID, seconds))
+		if err == nil {
 			return d.ID, nil
+		} else if isLast(ctx, err) {
+			return "", err
 		}
+		s.later(inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
 	}
 	return "cpu", nil
 }

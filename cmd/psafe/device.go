@@ -144,6 +144,7 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 	}
 	tell("opening")
 	opened, err := gpu.OpenAll(selector, p, opts)
+	refuseQuickly(err)
 	tell("opened")
 	if err != nil {
 		return nil, &certify.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}

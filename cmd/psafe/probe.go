@@ -37,6 +37,7 @@ import (
 const (
 	probeWord  = "__probe"
 	probeFirst = "psafe-probe 1"
+	probeLast  = "end"
 )
 
 // Limits of what a child may say: the report and everything else, in bytes, devices,
@@ -141,7 +142,7 @@ var deviceID = regexp.MustCompile(`^[0-9]{1,3}:[0-9]{1,3}$`)
 func readReport(text string) (p *probed, done bool) {
 	lines := strings.Split(text, "\n")
 	last := len(lines) - 2
-	if last < 1 || lines[0] != probeFirst || lines[last] != "end" || lines[last+1] != "" {
+	if last < 1 || lines[0] != probeFirst || lines[last] != probeLast || lines[last+1] != "" {
 		return nil, false
 	}
 	p = &probed{}
@@ -203,8 +204,21 @@ func runProbe(args []string) int {
 		fmt.Fprintf(os.Stderr, "psafe: no command %q: psafe help lists them\n", probeWord)
 		return exitUsage
 	}
+	what := probeList
+	if args[0] == "test" && len(args) > 2 {
+		what = func(say func(string, any)) { probeTest(args[1], args[2:], say) }
+	}
+	if _, err := inside.Report.Write(probeReport(what)); err != nil {
+		return exitDevice
+	}
+	return exitDone
+}
+
+// probeReport is the report of what says something.
+func probeReport(what func(say func(word string, what any))) []byte {
 	var report bytes.Buffer
-	say := func(word string, what any) {
+	fmt.Fprintln(&report, probeFirst)
+	what(func(word string, what any) {
 		if text, ok := what.(string); ok {
 			what = inOneLine(text)
 		}
@@ -213,18 +227,9 @@ func runProbe(args []string) int {
 			panic("psafe: " + err.Error())
 		}
 		fmt.Fprintf(&report, "%s %s\n", word, line)
-	}
-	fmt.Fprintln(&report, probeFirst)
-	if args[0] == "test" && len(args) > 2 {
-		probeTest(args[1], args[2:], say)
-	} else {
-		probeList(say)
-	}
-	fmt.Fprintln(&report, "end")
-	if _, err := inside.Report.Write(report.Bytes()); err != nil {
-		return exitDevice
-	}
-	return exitDone
+	})
+	fmt.Fprintln(&report, probeLast)
+	return report.Bytes()
 }
 
 // probeList lists what devices there are.

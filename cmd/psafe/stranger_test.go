@@ -136,6 +136,18 @@ func TestStrangeDevices(t *testing.T) {
 	}
 }
 
+// TestOneStart: for auto a driver that is in order starts once, and compiles and is tested once.
+func TestOneStart(t *testing.T) {
+	needOpenCL(t)
+	wrap(t, "PSAFE_WRAP_GPU=1")
+	asked, auto := countCalls(t, exitDone, oneImage("--device", "0:0")...), countCalls(t, exitDone, oneImage("--device", "auto")...)
+	for _, call := range []string{"clCreateContext", "clBuildProgram"} {
+		if n := asked[call]; n == 0 || auto[call] != n {
+			t.Errorf("%s is called %d times by auto, %d times where the device is named", call, auto[call], n)
+		}
+	}
+}
+
 // TestNoLibraryNoChild: without an OpenCL library no process is started.
 func TestNoLibraryNoChild(t *testing.T) {
 	t.Setenv("PSAFE_OPENCL_LIBRARY", filepath.Join(t.TempDir(), "libNone.so"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +27,7 @@ import (
 //
 //	opening    a driver is about to open devices and to test them
 //	opened     it has
+//	refused    a device did not pass: what follows says why (quick.go)
 //	done N     the command ended with exit status N; the child exits with it at once
 const workerWord = "__worker"
 
@@ -36,6 +36,8 @@ var worker *struct {
 	report *os.File
 	// devices are what the supervisor made of the words for devices.
 	devices []string
+	// quick says that the supervisor takes another device if this one is refused.
+	quick bool
 }
 
 // tell reports to the supervisor, if there is one.
@@ -58,9 +60,12 @@ func runWorker(args []string) int {
 	worker = &struct {
 		report  *os.File
 		devices []string
+		quick   bool
 	}{report: inside.Report}
 	faultTo(&door{w: inside.Stderr})
-	if err := json.Unmarshal([]byte(args[0]), &worker.devices); err != nil {
+	if args[0] == undecided {
+		worker.devices, worker.quick = []string{awaitChoice(inside)}, true
+	} else if err := json.Unmarshal([]byte(args[0]), &worker.devices); err != nil {
 		panic("psafe: " + err.Error())
 	}
 	status := program(args[1:], inside.Stdout, inside.Stderr)
@@ -88,6 +93,10 @@ type supervised struct {
 	// among the notes.
 	work    func() float64
 	explain bool
+	// quick says that nothing is lost if the child that begins is not the one that computes: its outputs are
+	// empty, and its inputs can be read again. waiting is that child, once it has listed devices.
+	quick   bool
+	waiting *begun
 	// notes wait until devices are opened: only then are the arguments known to be valid, and
 	// something to be computed.
 	notes []string
@@ -136,7 +145,12 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 			*w = "auto"
 		}
 		if *w == "auto" && cl.Installed() {
-			if *w, err = s.chooseDevice(ctx, p); err != nil {
+			s.quick = s.quick && len(words) == 1 && child.CanWork
+			*w, err = s.chooseDevice(ctx, p)
+			s.dismiss()
+			if ran, is := errors.AsType[*ran](err); is {
+				return true, ran.err
+			} else if err != nil {
 				return true, err
 			}
 		}
@@ -180,66 +194,48 @@ func (e *noChild) Error() string {
 }
 func (e *noChild) Unwrap() error { return e.err }
 
-// chooseDevice is what --device auto means: the largest GPU that lists itself and passes
-// its self-test in a child, or a CPU. What it passes over is told in a line each.
-func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (string, error) {
-	note := func(err error) { s.later(inLine(err)) }
-	found, err := probe(ctx, listLimit, "list")
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if err != nil {
-		note(fmt.Errorf("computing on the CPU: %w when it was asked for its devices (--device cpu does not ask it)", err))
-		return "cpu", nil
-	}
-	for _, err := range found.failed {
-		note(err)
-	}
-	gpus := slices.DeleteFunc(slices.Clone(found.devices), func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
-	slices.SortStableFunc(gpus, func(a, b deviceRow) int { return cmp.Compare(b.Memory, a.Memory) })
-	for _, g := range gpus {
-		err := testDevice(ctx, g.ID, p)
-		switch {
-		case err == nil:
-			s.chosen(fmt.Sprintf("computing on the GPU %s (--device %s)", g.Name, g.ID))
-			return g.ID, nil
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		}
-		note(fmt.Errorf("the GPU %s (%s) is left out: %w", g.Name, g.ID, err))
-	}
-	if len(gpus) > 0 {
-		note(errors.New("computing on the CPU, since no GPU is left"))
-		return "cpu", nil
-	}
-	return s.chooseCPU(ctx, p, found.devices)
-}
-
 // How long a child has after a signal before it is killed, a little more than it takes to end
 // by itself: what is finished is on the disk already.
 const grace = respite + 3*tidying
 
-// supervise runs the command in a child. Its error has the exit status with which this
-// process is to end.
-func (s *supervised) supervise(ctx context.Context) error {
+// begun is a child with the outputs of this process, what it reports, and its end; close is for after that.
+type begun struct {
+	c     *child.Child
+	t     *talk
+	ended chan *child.End
+	close func() error
+}
+
+// begin starts a child, whose report goes through reader.
+func (s *supervised) begin(command []string, reader func(*talk) io.Writer) (*begun, error) {
 	stdout, outDone, err := asFile(s.stdout)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stderr, errDone, err := asFile(s.stderr)
 	if err != nil {
-		return errors.Join(err, outDone())
+		return nil, errors.Join(err, outDone())
 	}
-	t := &talk{lines: make(chan string, 16), done: -1}
-	c, err := startChild(child.Options{Args: s.command, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Report: t})
+	b := &begun{t: &talk{lines: make(chan string, 16), done: -1}, ended: make(chan *child.End, 1), close: func() error { return errors.Join(outDone(), errDone()) }}
+	if b.c, err = startChild(child.Options{Args: command, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Report: reader(b.t)}); err != nil {
+		return nil, errors.Join(&noChild{err}, b.close())
+	}
+	fault.Go(nil, func() { b.ended <- b.c.Wait() })
+	return b, nil
+}
+
+// supervise runs the command in a child. Its error has the exit status with which this
+// process is to end.
+func (s *supervised) supervise(ctx context.Context) error {
+	b, err := s.begin(s.command, func(t *talk) io.Writer { return t })
 	if err != nil {
-		return errors.Join(&noChild{err}, outDone(), errDone())
-	}
-	end, why := s.attend(ctx, c, t.lines)
-	if err := errors.Join(outDone(), errDone()); err != nil {
 		return err
 	}
-	return s.judge(t, end, why)
+	end, why := s.attend(ctx, b)
+	if err := b.close(); err != nil {
+		return err
+	}
+	return s.judge(b.t, end, why)
 }
 
 // why a child was killed.
@@ -251,7 +247,8 @@ type why struct {
 }
 
 // attend passes signals on until the child ends; its end is nil if it does not even when it is killed.
-func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan string) (*child.End, why) {
+func (s *supervised) attend(ctx context.Context, b *begun) (*child.End, why) {
+	c := b.c
 	supervising.Store(true)
 	defer supervising.Store(false)
 	pass, suspend := child.Signals()
@@ -259,8 +256,6 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, append(pass, suspend)...)
 	defer signal.Stop(signals)
-	ended := make(chan *child.End, 1)
-	fault.Go(nil, func() { ended <- c.Wait() })
 
 	var w why
 	var tooLate, finished, gone, limit, unsignalled <-chan time.Time
@@ -279,7 +274,7 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 	}
 	for {
 		select {
-		case end := <-ended:
+		case end := <-b.ended:
 			return end, w
 		case s := <-signals:
 			if s == suspend {
@@ -303,14 +298,16 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 		case <-limit:
 			w.late = patience(testLimit)
 			kill()
-		case line := <-lines:
+		case line := <-b.t.lines:
 			if line == doneLine {
 				finished = time.After(grace)
 				continue
 			}
 			w.opening = line == "opening"
-			if limit = nil; w.opening {
+			if !s.quick || line == "opened" { // until then another device may be taken
 				s.showNotes()
+			}
+			if limit = nil; w.opening {
 				limit = time.After(patience(testLimit))
 			}
 		}

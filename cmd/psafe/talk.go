@@ -20,6 +20,9 @@ type talk struct {
 	rest []byte
 	all  int
 	done int // the status, -1 before
+	// opened says that devices were, refused why one was not that the child had listed (quick.go).
+	opened  bool
+	refused string
 }
 
 func (t *talk) Write(b []byte) (int, error) {
@@ -41,6 +44,10 @@ func (t *talk) Write(b []byte) (int, error) {
 				line = []byte(doneLine)
 			}
 		}
+		t.opened = t.opened || string(line) == "opened"
+		if why, ok := strings.CutPrefix(string(line), refusedWord); ok {
+			t.refused = why
+		}
 		select {
 		case t.lines <- string(line):
 		default: // no child says so much
@@ -53,4 +60,11 @@ func (t *talk) said() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.done
+}
+
+// opening is whether devices were opened, and why one was refused.
+func (t *talk) opening() (opened bool, refused string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.opened, t.refused
 }

@@ -110,18 +110,23 @@ func Enclose(weights [][]float64, p Precision) Explicit {
 	var b Explicit
 	for _, w := range weights {
 		lo, hi := make([]float64, len(w)), make([]float64, len(w))
-		if p == Float32 && !slices.ContainsFunc(w, math.IsNaN) {
-			for j, x := range w {
-				lo[j], hi[j] = float64(float32Down(x)), -float64(float32Down(-x))
-			}
-		} else {
-			for j, x := range w {
-				lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
-			}
-		}
+		p.enclose(w, lo, hi)
 		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
 	}
 	return b
+}
+
+// enclose writes the numbers of the precision that are next to those of w, below and above.
+func (p Precision) enclose(w, lo, hi []float64) {
+	if p == Float32 && !slices.ContainsFunc(w, math.IsNaN) {
+		for j, x := range w {
+			lo[j], hi[j] = float64(float32Down(x)), -float64(float32Down(-x))
+		}
+		return
+	}
+	for j, x := range w {
+		lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
+	}
 }
 
 // meansOf encloses the means of a posterior in the device's numbers.
@@ -136,15 +141,32 @@ func (m *Model) meansOf(post *posterior.Posterior) Explicit {
 // Upload makes weight boxes of given end-points, numbers of the device's
 // precision with Lo <= Hi.
 func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
-	out := &Boxes{count: len(boxes)}
+	return m.uploadBoxes(len(boxes), func(b, i int, lo, hi []float64) {
+		copy(lo, boxes[b].Lo[i])
+		copy(hi, boxes[b].Hi[i])
+	})
+}
+
+// UploadNetworks is Upload of boxes with exactly one network in each, as Enclose makes them.
+func (m *Model) UploadNetworks(weights [][][]float64) (*Boxes, error) {
+	return m.uploadBoxes(len(weights), func(b, i int, lo, hi []float64) { m.dev.Precision().enclose(weights[b][i], lo, hi) })
+}
+
+// uploadBoxes uploads boxes whose end-points of array i ends writes.
+func (m *Model) uploadBoxes(count int, ends func(b, i int, lo, hi []float64)) (*Boxes, error) {
+	out := &Boxes{count: count}
 	for i, d := range m.arrays {
 		if d.n == 0 {
 			out.add(i, Interval{}, false)
 			continue
 		}
-		lo, hi := make([]float64, 0, len(boxes)*d.n), make([]float64, 0, len(boxes)*d.n)
-		for _, b := range boxes {
-			lo, hi = append(lo, b.Lo[i]...), append(hi, b.Hi[i]...)
+		lo, hi := make([]float64, count*d.n), make([]float64, count*d.n)
+		for b := range count {
+			if err := Ended(m.dev); err != nil {
+				m.ReleaseBoxes(out)
+				return nil, err
+			}
+			ends(b, i, lo[b*d.n:(b+1)*d.n], hi[b*d.n:(b+1)*d.n])
 		}
 		box, err := m.uploadBox(lo, hi)
 		if err != nil {

@@ -120,6 +120,9 @@ func (c *Child) close() {
 // like Kill.
 func (c *Child) Signal(s os.Signal) { _ = c.cmd.Process.Signal(s) }
 
+// Tell tells the child its one word (Inside.Word), before Wait is called.
+func (c *Child) Tell(word string) { _, _ = io.WriteString(c.lifeline, word+"\n") }
+
 // Kill ends the child and what it started, at once.
 func (c *Child) Kill() {
 	c.mu.Lock()

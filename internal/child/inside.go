@@ -1,8 +1,10 @@
 package child
 
 import (
+	"bufio"
 	"io"
 	"os"
+	"strings"
 
 	"psafe/internal/fault"
 )
@@ -12,6 +14,8 @@ type Inside struct {
 	// Report goes to the parent. Stdout and Stderr are the parent's own, nil if it gave
 	// none; what anything else in the process prints goes elsewhere.
 	Report, Stdout, Stderr *os.File
+	// Word is the line that the parent tells (Child.Tell), if it ever does.
+	Word <-chan string
 }
 
 // Enter is called first by a process that is meant to be a child, one with outputs of
@@ -22,9 +26,15 @@ func Enter(outputs bool) *Inside {
 	if inside == nil {
 		return nil
 	}
+	word := make(chan string, 1)
+	inside.Word = word
 	fault.Go(nil, func() {
-		// Nothing is ever written there: reading ends when the parent has.
-		_, _ = io.Copy(io.Discard, life)
+		// Reading ends when the parent has.
+		r := bufio.NewReader(life)
+		if line, err := r.ReadString('\n'); err == nil {
+			word <- strings.TrimSuffix(line, "\n")
+			_, _ = io.Copy(io.Discard, r)
+		}
 		killSelf()
 	})
 	return inside

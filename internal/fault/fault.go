@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 var (
@@ -66,9 +67,44 @@ func Go(group *sync.WaitGroup, f func()) {
 	go Caught(f)()
 }
 
+// parallel is how long OnCores has been at work on several things, n times at once since then.
+var parallel struct {
+	sync.Mutex
+	n     int
+	since time.Time
+	total time.Duration
+}
+
+// Parallel returns for how long OnCores has been at work on several things at a time, from wherever it was
+// called, since the program began.
+func Parallel() time.Duration {
+	parallel.Lock()
+	defer parallel.Unlock()
+	if parallel.n == 0 {
+		return parallel.total
+	}
+	return parallel.total + time.Since(parallel.since)
+}
+
+// inParallel counts one call of OnCores more, or less.
+func inParallel(more int) {
+	parallel.Lock()
+	defer parallel.Unlock()
+	switch parallel.n += more; {
+	case more > 0 && parallel.n == 1:
+		parallel.since = time.Now()
+	case parallel.n == 0:
+		parallel.total += time.Since(parallel.since)
+	}
+}
+
 // OnCores runs f(0) ... f(n-1) on all cores and waits. If ctx ends, that is the error: the last
 // ones are left out, and others may have stopped early.
 func OnCores(ctx context.Context, n int, f func(i int)) error {
+	if n > 1 {
+		inParallel(1)
+		defer inParallel(-1)
+	}
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range n {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sort"
 
@@ -28,8 +29,12 @@ type question struct {
 	rounded bool
 }
 
-// mostShared is the greatest number of questions about one network that share its weights in a batch.
-const mostShared = 64
+// mostShared is the greatest number of questions about one network that share its weights in a batch, and
+// boxCost about how many questions the weights cost that a batch has once for them.
+const (
+	mostShared = 64
+	boxCost    = 4
+)
 
 // ask answers questions about networks: their weights, rounded outward, are weight
 // boxes of (nearly) no width.
@@ -60,19 +65,27 @@ func (d *decision) ask(ctx context.Context, method bound.Propagation, qs []*ques
 	return nil
 }
 
-// sharing is a power of 2 near the number of questions about a network.
+// sharing returns how many questions about a network share its weights so that runs of them cost the least:
+// what is missing of a run is asked again.
 func sharing(qs []*question) int {
-	nets := 1
-	for i := 1; i < len(qs); i++ {
-		if qs[i].net != qs[i-1].net {
-			nets++
+	var each []int
+	for i := range qs {
+		if i == 0 || qs[i].net != qs[i-1].net {
+			each = append(each, 0)
+		}
+		each[len(each)-1]++
+	}
+	best, least := 1, math.MaxInt
+	for n := 1; n <= min(mostShared, slices.Max(each)); n++ {
+		cost := 0
+		for _, all := range each {
+			cost += (all + n - 1) / n * (n + boxCost)
+		}
+		if cost < least {
+			best, least = n, cost
 		}
 	}
-	n := 1
-	for 2*n <= min(mostShared, len(qs)/nets) {
-		n *= 2
-	}
-	return n
+	return best
 }
 
 // cutRuns cuts sorted questions into runs of perBox about one network each, the
@@ -95,20 +108,16 @@ func cutRuns(qs []*question, perBox int) [][]*question {
 
 // askOn answers runs of questions in one batch.
 func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*question, perBox int) ([]engine.Answer, error) {
-	p := m.Device().Precision()
-	var list []bound.Explicit
+	var nets []drawn
 	var regions []property.Box
 	var rows [][]property.Row
 	for _, run := range runs {
-		if err := bound.Ended(m.Device()); err != nil {
-			return nil, err
-		}
-		list = append(list, bound.Enclose(d.nets[run[0].net], p))
+		nets = append(nets, d.nets[run[0].net])
 		for _, q := range run {
 			regions, rows = append(regions, q.box), append(rows, q.rows)
 		}
 	}
-	boxes, err := m.Upload(list)
+	boxes, err := m.UploadNetworks(nets)
 	if err != nil {
 		return nil, err
 	}

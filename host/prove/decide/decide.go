@@ -128,18 +128,25 @@ func decide(ctx context.Context, e *engine.Engine, nets []drawn, tasks []propert
 // search goes on until no cell is open. Where it ends with an error, the cells that are not
 // known to be safe are open still.
 func (d *decision) search(ctx context.Context) error {
-	if err := d.verify(ctx, bound.IBP); err != nil {
+	first, err := d.suspected(ctx)
+	if err != nil {
 		return err
 	}
-	if err := d.verify(ctx, bound.LBP); err != nil {
+	if err := d.attack(ctx, first); err != nil {
 		return err
 	}
-	if err := d.attack(ctx); err != nil {
+	if err := d.byIntervals(ctx); err != nil {
+		return err
+	}
+	if err := d.verify(ctx, bound.LBP, everyCell); err != nil {
+		return err
+	}
+	if err := d.attack(ctx, d.pairs()); err != nil {
 		return err
 	}
 	for len(d.open) > 0 {
 		d.split()
-		if err := d.verify(ctx, bound.LBP); err != nil {
+		if err := d.verify(ctx, bound.LBP, everyCell); err != nil {
 			return err
 		}
 		if err := d.look(ctx); err != nil {
@@ -163,22 +170,50 @@ func (d *decision) fits(n int) bool {
 	return true
 }
 
-// verify closes the cells that are proved safe.
-func (d *decision) verify(ctx context.Context, method bound.Propagation) error {
-	qs := make([]*question, len(d.open))
-	for i, o := range d.open {
-		qs[i] = &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}
-		if method == bound.LBP {
-			qs[i].of = &d.tasks[o.task].S
+// byIntervals closes cells by intervals: of the first network of a task, and of its others if that is closed.
+// What intervals prove lines prove too, in more time.
+func (d *decision) byIntervals(ctx context.Context) error {
+	first, hard := map[int]int{}, map[int]bool{}
+	for _, o := range d.open {
+		if _, known := first[o.task]; !known {
+			first[o.task] = o.net
 		}
 	}
-	if err := d.ask(ctx, method, slices.Clone(qs)); err != nil {
+	if err := d.verify(ctx, bound.IBP, func(o *open) bool { return o.net == first[o.task] }); err != nil {
+		return err
+	}
+	for _, o := range d.open {
+		hard[o.task] = hard[o.task] || o.net == first[o.task]
+	}
+	return d.verify(ctx, bound.IBP, func(o *open) bool { return o.net != first[o.task] && !hard[o.task] })
+}
+
+func everyCell(*open) bool { return true }
+
+// verify closes the cells, of those to be tried, that are proved safe.
+func (d *decision) verify(ctx context.Context, method bound.Propagation, try func(*open) bool) error {
+	var qs []*question
+	asked := make([]*question, len(d.open))
+	for i := range d.open {
+		o := &d.open[i]
+		if !try(o) {
+			continue
+		}
+		q := &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}
+		if method == bound.LBP && d.most > 0 { // where to cut it, and where to look
+			q.of = &d.tasks[o.task].S
+		}
+		qs, asked[i] = append(qs, q), q
+	}
+	if err := d.ask(ctx, method, qs); err != nil {
 		return err
 	}
 	kept := d.open[:0]
 	for i, o := range d.open {
-		if !d.tasks[o.task].S.Holds(qs[i].lo) {
-			o.hint = qs[i].hint
+		if q := asked[i]; q == nil || !d.tasks[o.task].S.Holds(q.lo) {
+			if q != nil {
+				o.hint = q.hint
+			}
 			kept = append(kept, o)
 		}
 	}

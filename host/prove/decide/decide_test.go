@@ -12,6 +12,7 @@ import (
 	"psafe/host/read/property"
 	"psafe/internal/testkit/devicetest"
 	"psafe/internal/testkit/provetest"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -47,6 +48,64 @@ func TestDecisionsRunOut(t *testing.T) {
 		}
 		if !slices.Equal(rulings, c.want) {
 			t.Errorf("%d cells: %v, want %v", c.most, rulings, c.want)
+		}
+	}
+}
+
+// TestManyAsOne: many networks, some of them unsafe, get the rulings, cells and witnesses that each gets by
+// itself.
+func TestManyAsOne(t *testing.T) {
+	post, tasks := provetest.Deep(5, 0.05, 6)
+	for i := range tasks[:3] { // another class, which most networks do not choose
+		tasks[i].S = property.ArgmaxIs((tasks[i].Label+1+i)%6, 6)
+	}
+	e, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var nets []drawn
+	for i := range 3 * fewNetworks {
+		nets = append(nets, post.NewWeights())
+		post.Draw(3, i, nets[i])
+	}
+	many, err := decide(t.Context(), e, nets, tasks, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[ruling]int{}
+	for n := range nets {
+		one, err := decide(t.Context(), e, nets[n:n+1], tasks, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range one {
+			got := many[n*len(tasks)+k]
+			count[want.ruling]++
+			if got.ruling != want.ruling || !reflect.DeepEqual(got.witness, want.witness) || want.ruling == provedSafe && !slices.Equal(got.cells(), want.cells()) {
+				t.Errorf("network %d, task %d: %+v, by itself %+v", n, k, got, want)
+			}
+		}
+	}
+	if count[provedSafe] == 0 || count[provedUnsafe] < fewNetworks {
+		t.Errorf("%v", count)
+	}
+}
+
+// TestSharing: runs cost the least; a few questions more about one network make no other run longer.
+func TestSharing(t *testing.T) {
+	for _, c := range []struct {
+		each []int
+		want int
+	}{{[]int{1, 1}, 1}, {[]int{10, 10}, 10}, {[]int{5}, 5}, {[]int{100}, 50}, {[]int{1, 1, 1, 1, 30}, 5}, {[]int{64, 63}, 64}} {
+		var qs []*question
+		for net, n := range c.each {
+			for range n {
+				qs = append(qs, &question{net: net})
+			}
+		}
+		if got := sharing(qs); got != c.want {
+			t.Errorf("%v: %d at a time, want %d", c.each, got, c.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"slices"
 
 	"psafe/host/bound"
 	"psafe/host/model/network"
@@ -16,6 +17,9 @@ import (
 // How networks are shown to be unsafe: points are found in ordinary float64, and that S fails near
 // one of them is proved.
 
+// fewNetworks is from how many networks on those that are unsafe are looked for first.
+const fewNetworks = 8
+
 // suspect is a point where a network is probably unsafe.
 type suspect struct {
 	net, task int
@@ -24,10 +28,37 @@ type suspect struct {
 	box property.Box
 }
 
-// attack rules on pairs that are open: where the network can be shown to be unsafe
-// at a point of T.
-func (d *decision) attack(ctx context.Context) error {
-	pairs := d.pairs()
+// suspected lists the open pairs, the first network apart, of which the network leaves S at the point where
+// the first one does so most: where there are many networks, most that are unsafe are found in one evaluation,
+// before they are bounded.
+func (d *decision) suspected(ctx context.Context) ([]open, error) {
+	pairs, points := d.pairs(), make([][]float64, len(d.tasks))
+	if len(d.nets) < fewNetworks || !d.fits(0) {
+		return nil, nil
+	}
+	net := d.e.Normal.Network()
+	if err := fault.OnCores(ctx, len(d.tasks), func(t int) {
+		if _, box, _ := Witness(ctx, net, d.nets[0], &d.tasks[t], true, false); box.Lo != nil {
+			points[t] = box.CentreApprox()
+		}
+	}); err != nil {
+		return nil, err
+	}
+	leaves := make([]bool, len(d.rulings))
+	err := fault.OnCores(ctx, len(d.nets), func(n int) {
+		pass := net.NewPass(d.nets[n])
+		for t := range d.tasks {
+			if points[t] != nil {
+				a := attack{Target: Target{Net: net, Safe: &d.tasks[t].S}, pass: pass, row: make([]float64, net.Outputs())}
+				leaves[n*len(d.tasks)+t] = a.worstRow(pass.Forward(points[t])) < 0
+			}
+		}
+	})
+	return slices.DeleteFunc(pairs, func(p open) bool { return !leaves[p.net*len(d.tasks)+p.task] }), err
+}
+
+// attack rules on pairs: where the network can be shown to be unsafe at a point of T.
+func (d *decision) attack(ctx context.Context, pairs []open) error {
 	found := make([]suspect, len(pairs))
 	if err := fault.OnCores(ctx, len(pairs), func(i int) {
 		p := pairs[i]
