@@ -22,13 +22,35 @@ type Draws struct {
 	Cells int
 }
 
+// mostKept is how many weights of drawn networks are kept for the next tasks: all tasks have the same draws.
+const mostKept = 4 << 20
+
+// keptDraws are the first networks of the sequence that a seed names.
+type keptDraws struct {
+	seed uint64
+	nets []drawn
+}
+
+var keepDraws = engine.Keep[keptDraws]{New: func(*engine.Engine) *keptDraws { return new(keptDraws) }}
+
 // Statistical draws networks from the posterior, of whatever kind, and counts how
 // many are proved safe and how many proved unsafe (docs/theory.md, section 6.1).
 func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]*claim.Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
+	kept := keepDraws.Of(e)
+	if kept.seed != d.Seed {
+		*kept = keptDraws{seed: d.Seed}
+	}
 	draw := func(ctx context.Context, i int) (drawn, error) {
+		if i < len(kept.nets) {
+			return kept.nets[i], nil
+		}
 		w := e.Posterior.NewWeights()
-		return w, e.Posterior.DrawUntil(d.Seed, i, w, ctx.Err)
+		err := e.Posterior.DrawUntil(d.Seed, i, w, ctx.Err)
+		if err == nil && i == len(kept.nets) && (i+1)*e.Normal.Weights() <= mostKept {
+			kept.nets = append(kept.nets, w)
+		}
+		return w, err
 	}
 	all := census{e: e, cells: mostPieces(d.Cells, e.Normal.Inputs()), phases: drawnPhases, n: d.Networks, net: draw}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
