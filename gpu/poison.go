@@ -162,8 +162,5 @@ func (d *Device) poison(a *array, size int) error {
 	d.pool.count.Fills++
 	d.pool.count.FilledBytes += int64(size)
 	mem := a.mem
-	return driven(d, "NewArray", func() error {
-		e, err := d.queue.EnqueueFillBuffer(mem, pattern, 0, size, nil)
-		return errors.Join(err, e.Release())
-	})
+	return driven(d, "NewArray", func() error { return d.queue.Fill(mem, pattern, 0, size) })
 }

@@ -22,6 +22,7 @@ func (b *MemObject) Release() error {
 	if b == nil {
 		return nil
 	}
+	b.lib.buffersReleased.Add(1)
 	return b.release("clReleaseMemObject", b.lib.releaseMemObject)
 }
 

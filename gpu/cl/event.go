@@ -38,7 +38,7 @@ func (q *CommandQueue) fly(data unsafe.Pointer) *Event {
 	return e
 }
 
-// flies completes the event that fly returned, when its command is enqueued.
+// flies completes the event that fly returned, when its command is enqueued; id is 0 if it has none.
 func (e *Event) flies(id uintptr) {
 	q := e.queue
 	e.init(q.lib, id, "Event", q.device)
@@ -62,6 +62,9 @@ func (l *library) flying(q *CommandQueue) []*Event {
 
 // landed unpins the memory of those events that are transfers; they have ended.
 func (l *library) landed(events ...*Event) {
+	if len(events) == 0 {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range events {

@@ -15,6 +15,9 @@ type library struct {
 	name   string
 	handle uintptr
 
+	// buffersReleased counts the buffers that were given back.
+	buffersReleased atomic.Int64
+
 	mu sync.Mutex
 	// inFlight holds the transfers whose Go memory C may still touch; true once
 	// enqueued. Being in this map is what keeps their pins alive when the caller

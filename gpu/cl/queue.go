@@ -120,6 +120,59 @@ func (q *CommandQueue) transfer(call string,
 	return e, nil
 }
 
+// Run is EnqueueNDRangeKernel over a grid of one dimension, without an event: nobody asks when that ends.
+func (q *CommandQueue) Run(kernel *Kernel, global, local int) error {
+	grid := [2]uintptr{uintptr(global), uintptr(local)}
+	code := q.lib.enqueueNDRangeKernel(q.use(), kernel.use(), 1, nil, &grid[0], &grid[1], 0, nil, nil)
+	return checkf("clEnqueueNDRangeKernel", code, q.device, "kernel %s, global %d, local %d", kernel.name, global, local)
+}
+
+// Write copies data to the start of buffer, without an event: data is pinned, and the caller must not
+// change it, until Finish or ReadBuffer has returned for this queue.
+func (q *CommandQueue) Write(buffer *MemObject, data []byte) error {
+	return q.move("clEnqueueWriteBuffer", q.lib.enqueueWriteBuffer, buffer, false, 0, data)
+}
+
+// Read copies the start of buffer to data, which is there once Finish or ReadBuffer has returned for
+// this queue; all else is as in Write.
+func (q *CommandQueue) Read(buffer *MemObject, data []byte) error {
+	return q.move("clEnqueueReadBuffer", q.lib.enqueueReadBuffer, buffer, false, 0, data)
+}
+
+// move is a transfer without an event. One that blocks has seen all before it to their ends.
+func (q *CommandQueue) move(call string,
+	enqueue func(queue, mem uintptr, blocking uint32, offset, size uintptr, data unsafe.Pointer, nwait uint32, wait, event *uintptr) int32,
+	buffer *MemObject, blocking bool, offset int, data []byte,
+) error {
+	mem, queue := buffer.use(), q.use()
+	inside(call, buffer, offset, len(data))
+	if len(data) == 0 {
+		if blocking {
+			return q.Finish()
+		}
+		return nil
+	}
+	data0 := unsafe.Pointer(&data[0])
+	var blocks uint32
+	var e *Event
+	var ended []*Event
+	if blocking {
+		blocks, ended = 1, q.lib.flying(q)
+	} else {
+		e = q.fly(data0)
+	}
+	code := enqueue(queue, mem, blocks, uintptr(offset), uintptr(len(data)), data0, 0, nil, nil)
+	if err := checkf(call, code, q.device, "%d bytes at offset %d", len(data), offset); err != nil {
+		q.lib.landed(e)
+		return err
+	}
+	if e != nil {
+		e.flies(0)
+	}
+	q.lib.landed(ended...)
+	return nil
+}
+
 // nothing is a transfer of no bytes, which OpenCL 1.2 refuses: it only waits.
 func (q *CommandQueue) nothing(blocking bool, wait []*Event) (*Event, error) {
 	e, err := q.EnqueueMarkerWithWaitList(wait)
@@ -132,22 +185,20 @@ func (q *CommandQueue) nothing(blocking bool, wait []*Event) (*Event, error) {
 	return e, nil
 }
 
-// EnqueueFillBuffer repeats pattern, of 1, 2, 4, 8 ... 128 bytes, over size bytes
-// of buffer from offset on; both must be multiples of its length.
-func (q *CommandQueue) EnqueueFillBuffer(buffer *MemObject, pattern []byte, offset, size int, wait []*Event) (*Event, error) {
+// Fill repeats pattern, of 1, 2, 4, 8 ... 128 bytes, over size bytes of buffer from offset on; both
+// must be multiples of its length. It has no event.
+func (q *CommandQueue) Fill(buffer *MemObject, pattern []byte, offset, size int) error {
 	mem := buffer.use()
 	inside("clEnqueueFillBuffer", buffer, offset, size)
 	if len(pattern) == 0 {
-		panic("cl: EnqueueFillBuffer: empty pattern")
+		panic("cl: Fill: empty pattern")
 	}
 	if size == 0 {
-		return q.nothing(false, wait)
+		return nil
 	}
-	n, waiting := list(eventIDs(wait))
-	var event uintptr
 	code := q.lib.enqueueFillBuffer(q.use(), mem, unsafe.Pointer(&pattern[0]), uintptr(len(pattern)),
-		uintptr(offset), uintptr(size), n, waiting, &event)
-	return q.enqueued("clEnqueueFillBuffer", event, code, "%d bytes at offset %d", size, offset)
+		uintptr(offset), uintptr(size), 0, nil, nil)
+	return checkf("clEnqueueFillBuffer", code, q.device, "%d bytes at offset %d", size, offset)
 }
 
 // inside panics unless size bytes from offset on lie in the buffer: not all

@@ -53,7 +53,8 @@ const (
 // writeBuffer copies data to buffer, from its element offset on, and returns when
 // that is done: ReadBuffer's other half, where psafe itself never waits.
 func writeBuffer[T Element](q *CommandQueue, buffer *MemObject, offset int, data []T, wait ...*Event) error {
-	return done(q.EnqueueWriteBuffer(buffer, true, offset*sizeOf[T](), Bytes(data), wait))
+	e, err := q.EnqueueWriteBuffer(buffer, true, offset*sizeOf[T](), Bytes(data), wait)
+	return errors.Join(err, e.Release())
 }
 
 // setArgs sets all arguments, in order.
@@ -194,9 +195,9 @@ func TestRealKernels(t *testing.T) {
 			x[i] = float32(i)
 		}
 		r.must(writeBuffer(r.queue, in, 0, x))
-		e := r.run("affine", []int{1024}, []int{64}, nil, out, in, float32(0.5), int32(-3), uint32(n))
+		r.run("affine", []int{1024}, []int{64}, nil, out, in, float32(0.5), int32(-3), uint32(n))
 		y := make([]float32, n)
-		r.must(ReadBuffer(r.queue, out, 0, y, e))
+		r.must(ReadBuffer(r.queue, out, 0, y))
 		for i := range y {
 			if want := 0.5*float32(i) - 3; y[i] != want {
 				t.Fatalf("affine: element %d is %v, want %v", i, y[i], want)

@@ -158,7 +158,7 @@ func parallelWorker(r *rig, worker, n int) (err error) {
 			return err
 		}
 		got := make([]float32, n)
-		if err := errors.Join(ReadBuffer(q, b, 0, got, e), q.Finish(), e.Release()); err != nil {
+		if err := errors.Join(ReadBuffer(q, b, 0, got), q.Finish(), e.Release()); err != nil {
 			return err
 		}
 		for i := range got {
