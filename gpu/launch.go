@@ -33,10 +33,13 @@ type launched struct {
 	ring  *cl.MemObject
 	next  uint32
 	names []string // of launches next-len(names) .. next-1
-	// used places behind the ring hold digests, of the transfers in digested; see
-	// digest.go.
+	// used places behind the ring have digests added, of the transfers in digested, to what they held
+	// before; see digest.go.
 	used     int
+	before   [kernels.Digests]uint32
 	digested []digested
+	// written are the arrays that were written and not hashed yet.
+	written []*array
 	// testing leaves digests out: what the self-test reads it compares with a table.
 	testing bool
 }
@@ -79,16 +82,11 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 			return d.fail(name, &Error{Op: name, Err: fmt.Errorf("number %d is %d, more than a kernel counts: use smaller batches", i, n), outOfMemory: true})
 		}
 	}
-	if len(d.launched.names) == kernels.Receipts {
-		if err := d.Finish(); err != nil {
-			return err
-		}
-	}
 	k, l := d.kernels[name], &d.launched
 	if k == nil {
 		panic(fmt.Sprintf("gpu: a program of %d lanes has no kernel %s", d.shape.Lanes, name))
 	}
-	all := make([]any, 0, len(k.Args)+3)
+	all, fresh := make([]any, 0, len(k.Args)+3), false
 	for i, arg := range k.Args {
 		switch {
 		case arg.Type == kernels.In || arg.Type == kernels.Out:
@@ -99,7 +97,7 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 			if a == nil {
 				all = append(all, d.none)
 			} else {
-				all = append(all, a.mem)
+				all, fresh = append(all, a.mem), fresh || a.written != nil
 			}
 		case len(numbers) > 0:
 			all = append(all, d.argument(k.Kernel, i, numbers[0]))
@@ -110,6 +108,16 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 	}
 	if len(numbers) > 0 {
 		panic(fmt.Sprintf("gpu: kernel %s takes %d numbers less", name, len(numbers)))
+	}
+	if fresh && name != "digest" {
+		if err := d.digestWritten(); err != nil {
+			return err
+		}
+	}
+	if len(l.names) == kernels.Receipts {
+		if err := d.Finish(); err != nil {
+			return err
+		}
 	}
 	all = append(all, uint32(tasks), l.ring, l.next)
 	local := d.local(k.Kernel)

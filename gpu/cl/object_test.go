@@ -255,3 +255,53 @@ func wantPanic(t *testing.T, part string, f func()) {
 	}()
 	f()
 }
+
+// TestArgumentsKept: an argument that a kernel has is not set again, unless that failed, or a buffer has
+// been released since, whose handle another may have.
+func TestArgumentsKept(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	program, err := c.CreateProgramWithSource([]string{"kernel void add() {}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Release()
+	if err := program.BuildProgram(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := program.CreateKernel("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kernel.Release()
+	buffer := func() *MemObject {
+		b, err := c.CreateEmptyBuffer(MemReadWrite, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	a, b := buffer(), buffer()
+	defer a.Release()
+	for i, s := range []struct {
+		index int
+		to    any
+		calls int // so far
+		first func()
+	}{
+		{0, a, 1, nil}, {0, a, 1, nil}, {0, b, 2, nil}, {1, b, 3, nil}, {0, a, 4, nil},
+		{1, uint32(7), 5, nil}, {1, int32(7), 5, nil}, {1, uint64(7), 6, nil}, {1, uint32(7), 7, nil}, {1, float32(7), 8, nil}, {1, float64(7), 9, nil},
+		{0, a, 10, func() { b.Release() }}, {0, a, 10, nil}, {0, (*MemObject)(nil), 11, nil}, {0, a, 12, nil},
+		{1, int32(9), 13, func() { f.fail("clSetKernelArg", int32(OutOfResources), 0) }}, {1, float64(7), 14, func() { f.fail("", 0, 0) }}, {1, float64(7), 14, nil},
+	} {
+		if s.first != nil {
+			s.first()
+		}
+		err := kernel.SetArg(s.index, s.to)
+		if n := f.calls("clSetKernelArg"); n != int32(s.calls) || (err != nil) != (i == 15) {
+			t.Errorf("%d: argument %d to %v: %d calls, want %d; %v", i, s.index, s.to, n, s.calls, err)
+		}
+	}
+}
