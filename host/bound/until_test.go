@@ -24,6 +24,9 @@ func TestUntil(t *testing.T) {
 	if err := errors.Join(err, dev.Write(a, []float64{1, 2}), dev.Read(got, a)); err != nil || got[0] != 1 || got[1] != 2 {
 		t.Errorf("before the end: %v, %v", got, err)
 	}
+	if all, err := bound.ReadEach(dev, a, a); err != nil || len(all) != 2 || all[1][1] != 2 {
+		t.Errorf("before the end: %v, %v", all, err)
+	}
 	end()
 	if _, err := dev.NewArray(2); !errors.Is(err, context.Canceled) {
 		t.Errorf("NewArray: %v", err)
@@ -33,6 +36,9 @@ func TestUntil(t *testing.T) {
 	}
 	if err := dev.Read(got, a); !errors.Is(err, context.Canceled) {
 		t.Errorf("Read: %v", err)
+	}
+	if _, err := bound.ReadEach(dev, a, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadEach: %v", err)
 	}
 	dev.Release(a)
 	type preferring interface{ PreferredBatchBytes() int64 }
