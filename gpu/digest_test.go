@@ -124,7 +124,10 @@ func TestDigestWritten(t *testing.T) {
 			return errors.Join(d.Write(out, right), d.queue.Write(out.mem, wrong), square(d, in, out))
 		}},
 		{"wrong for a Read", 0, true, func(d *Device, in, out *array) error {
-			return errors.Join(d.queue.Write(in.mem, wrong), d.Read(make([]float64, 3), in), square(d, in, out))
+			return errors.Join(d.queue.Write(in.mem, wrong), d.Read(make([]float64, 3), in), d.queue.Write(in.mem, cl.Bytes([]float32{1, 2, 3})), square(d, in, out))
+		}},
+		{"written, and written over by a launch", 2, false, func(d *Device, in, out *array) error {
+			return errors.Join(d.Write(out, right), square(d, in, out))
 		}},
 		{"written again", 2, false, func(d *Device, in, out *array) error {
 			return errors.Join(d.queue.Write(in.mem, wrong), d.Write(in, right), square(d, in, out))
@@ -137,10 +140,10 @@ func TestDigestWritten(t *testing.T) {
 		}},
 		{"nine, of which the last is not taken", 2, false, func(d *Device, in, out *array) error {
 			var err error
-			for range together {
+			for k := range together {
 				a, e := d.newArray(3)
 				defer d.Release(a)
-				err = errors.Join(err, e, d.Write(a, right))
+				err = errors.Join(err, e, d.Write(a, []float64{1, 2, float64(4 + k)}))
 			}
 			return errors.Join(err, square(d, in, out))
 		}},
@@ -150,6 +153,10 @@ func TestDigestWritten(t *testing.T) {
 				err = errors.Join(err, d.Write(in, right), square(d, in, out))
 			}
 			return err
+		}},
+		{"a launch that does not take place", 0, true, func(d *Device, in, out *array) error {
+			d.launched.names, d.launched.next = append(d.launched.names, "none"), d.launched.next+1
+			return square(d, in, out)
 		}},
 		{"nine wrong ones", 0, true, func(d *Device, in, out *array) error {
 			var err error

@@ -132,10 +132,7 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 				return nil, err
 			}
 		}
-		if !keep {
-			return nil, d.queue.Run(k.compiled, global, local)
-		}
-		return d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil)
+		return d.queue.EnqueueNDRangeKernel(k.compiled, global, local, keep)
 	})
 	if err != nil {
 		return d.fail(name, err)

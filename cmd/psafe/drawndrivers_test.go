@@ -127,7 +127,7 @@ func drawFault(r *rand.Rand, j *driverJob) driverFault {
 		kernel := []string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows", "digest", "poison"}[r.IntN(11)]
 		return driverFault{env: []string{fmt.Sprintf("PSAFE_WRAP_SPOIL=%s %d put+ 0 0", kernel, 1+r.IntN(600))}}
 	}
-	functions := []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clSetKernelArg", "clFinish", "clWaitForEvents", "clReleaseEvent"}
+	functions := []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clSetKernelArg", "clFinish"}
 	var f driverFault
 	var action string
 	function := functions[r.IntN(len(functions))]

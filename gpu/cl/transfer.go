@@ -1,6 +1,50 @@
 package cl
 
-import "unsafe"
+import (
+	"runtime"
+	"unsafe"
+)
+
+// transfer is one that the driver does after its call has returned: its Go memory is pinned while it is in
+// library.inFlight.
+type transfer struct {
+	queue *CommandQueue
+	pins  runtime.Pinner
+}
+
+// fly pins the Go memory of a transfer before it is enqueued.
+func (q *CommandQueue) fly(data unsafe.Pointer) *transfer {
+	t := &transfer{queue: q}
+	t.pins.Pin(data)
+	q.lib.mu.Lock()
+	defer q.lib.mu.Unlock()
+	q.lib.inFlight[t] = true
+	return t
+}
+
+// flying returns the transfers of q that have not been seen to end.
+func (l *library) flying(q *CommandQueue) (list []*transfer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for t := range l.inFlight {
+		if t.queue == q {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// landed unpins the memory of transfers that have ended.
+func (l *library) landed(list ...*transfer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range list {
+		if l.inFlight[t] {
+			t.pins.Unpin()
+			delete(l.inFlight, t)
+		}
+	}
+}
 
 // ReadBuffer fills data from buffer, from its element offset on, and returns when that is done, and all
 // that was enqueued before.

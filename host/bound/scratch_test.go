@@ -62,8 +62,12 @@ func TestReadLater(t *testing.T) {
 		s.readLater(a, &later)
 		s.readLater(a, &twice)
 		c.between(s, a)
-		x, y, err := s.readPair(b, b)
-		if err != nil || !slices.Equal(x, []float64{3, 4, 5}) || !slices.Equal(x, y) || !slices.Equal(later, twice) || !slices.Equal(later, []float64{c.want, 2}) {
+		all, err := s.readEach(b, b)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%s: %v, %v", c.what, all, err)
+		}
+		x, y := all[0], all[1]
+		if !slices.Equal(x, []float64{3, 4, 5}) || !slices.Equal(x, y) || !slices.Equal(later, twice) || !slices.Equal(later, []float64{c.want, 2}) {
 			t.Errorf("%s: %v, %v, %v, %v, %v", c.what, x, y, later, twice, err)
 		}
 		if d.reads != c.reads || d.released != c.released {
