@@ -1,9 +1,11 @@
 package gpu
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"psafe/gpu/cl"
@@ -17,6 +19,8 @@ type array struct {
 	device *Device
 	mem    *cl.MemObject
 	n      int
+	// written are the bytes that were written, until they are hashed; see digest.go.
+	written []byte
 }
 
 // Len is the number of entries.
@@ -59,7 +63,7 @@ func (d *Device) newArray(n int) (*array, error) {
 	size := sizeClass((n + kernels.Padding) * d.precision.Bytes())
 	d.pool.count.Made++
 	if mem, err := d.take(size); mem != nil || err != nil {
-		return &array{d, mem, n}, err
+		return &array{device: d, mem: mem, n: n}, err
 	}
 	if int64(size) > d.info.MaxAlloc {
 		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
@@ -82,7 +86,7 @@ func (d *Device) newArray(n int) (*array, error) {
 	d.pool.used += int64(size)
 	d.pool.count.Buffers++
 	d.pool.count.MostBytes = max(d.pool.count.MostBytes, d.pool.used)
-	a := &array{d, mem, n}
+	a := &array{device: d, mem: mem, n: n}
 	if err := d.poison(a, size); err != nil {
 		d.Release(a)
 		return nil, err
@@ -99,6 +103,9 @@ func (d *Device) Release(x bound.Array) {
 	if a.mem == nil {
 		panic("gpu: array released twice")
 	}
+	if a.written != nil {
+		d.launched.written = slices.DeleteFunc(d.launched.written, func(w *array) bool { return w == a })
+	}
 	d.pool.dirty = append(d.pool.dirty, a.mem)
 	a.mem = nil
 }
@@ -110,8 +117,8 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		return d.lost
 	}
 	a := d.array(dst, len(src), "Write")
-	if err := d.room(len(src)); err != nil {
-		return err
+	if len(src) == 0 {
+		return nil
 	}
 	var raw []byte
 	if d.precision == bound.Float64 {
@@ -133,84 +140,114 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		raw = cl.Bytes(v)
 	}
 	mem := a.mem
-	e, err := drive(d, "Write", func() (*cl.Event, error) { return d.queue.EnqueueWriteBuffer(mem, false, 0, raw, nil) })
-	if err != nil {
+	if err := driven(d, "Write", func() error { return d.queue.Write(mem, raw) }); err != nil {
 		return d.fail("Write", err)
 	}
-	d.launched.events = append(d.launched.events, e)
-	at, receipt, err := d.digest(a)
-	if err != nil {
-		return err
+	l := &d.launched
+	if l.testing {
+		return nil
 	}
-	d.expect("Write", "holds other numbers than it was given", at, receipt, raw)
+	if a.written == nil {
+		l.written = append(l.written, a)
+	}
+	if a.written = raw; len(l.written) == together {
+		return d.digestWritten()
+	}
 	return nil
 }
 
 // Read copies src to dst, after all operations before it.
 func (d *Device) Read(dst []float64, src bound.Array) error {
+	return d.ReadSeveral([][]float64{dst}, []bound.Array{src})
+}
+
+// ReadSeveral is Read of several arrays, for up to together of which the host waits once.
+func (d *Device) ReadSeveral(dst [][]float64, src []bound.Array) error {
+	for ; len(dst) > together; dst, src = dst[together:], src[together:] {
+		if err := d.ReadSeveral(dst[:together], src[:together]); err != nil {
+			return err
+		}
+	}
 	if d.lost != nil {
 		return d.lost
 	}
-	a := d.array(src, len(dst), "Read")
-	if err := d.room(len(dst)); err != nil {
-		return err
+	list, fresh := make([]*array, len(src)), false
+	for i, x := range src {
+		list[i] = d.array(x, len(dst[i]), "Read")
+		fresh = fresh || list[i].written != nil
 	}
-	at, receipt, err := d.digest(a)
+	if fresh {
+		if err := d.digestWritten(); err != nil {
+			return err
+		}
+	}
+	at, receipt, err := d.digest(list...)
 	if err != nil {
 		return err
 	}
-	var unwritten atomic.Int64 // one more than an entry that is
-	var raw []byte
-	if d.precision == bound.Float64 {
-		var v []float64
-		if v, err = received[float64](d, a); err == nil {
-			raw = cl.Bytes(v)
-			onCores(len(v), len(v), func(from, to int) {
-				for i, x := range v[from:to] {
-					if math.Float64bits(x) == poison64 {
-						unwritten.Store(int64(from + i + 1))
-					}
-				}
-				copy(dst[from:to], v[from:to])
-			})
-		}
-	} else {
-		var v []float32
-		if v, err = received[float32](d, a); err == nil {
-			raw = cl.Bytes(v)
-			onCores(len(v), len(v), func(from, to int) {
-				out := dst[from:to]
-				for i, x := range v[from:to] {
-					if math.Float32bits(x) == poison32 {
-						unwritten.Store(int64(from + i + 1))
-					}
-					out[i] = float64(x)
-				}
-			})
+	got, err := d.received(list)
+	if err != nil {
+		return d.fail("Read", err)
+	}
+	d.expect("Read", "gave other numbers than it holds", at, receipt, got.raws...)
+	if err := d.checkRing(got.ring); err != nil {
+		return d.fail("Read", err)
+	}
+	for i, raw := range got.raws {
+		if bad := d.numbers(dst[i], raw); bad >= 0 {
+			return d.distrust("Read", "left entry %d of %d numbers unwritten", bad, len(dst[i]))
 		}
 	}
-	bad := unwritten.Load() - 1
-	if err == nil {
-		d.expect("Read", "gave other numbers than it holds", at, receipt, raw)
-		if !d.launched.testing || bad >= 0 {
-			err = d.settle()
-		}
-	}
-	if err == nil && bad >= 0 {
-		return d.distrust("Read", "left entry %d of %d numbers unwritten", bad, len(dst))
-	}
-	return d.fail("Read", err)
+	return nil
 }
 
-// received is what an array holds, in memory that is its own.
-func received[T cl.Element](d *Device, a *array) (v []T, err error) {
-	mem, n := a.mem, a.n
+// received is what arrays hold, in memory that is its own, and the ring after it.
+type received struct {
+	raws [][]byte
+	ring []uint32
+}
+
+// received waits once.
+func (d *Device) received(list []*array) (got received, err error) {
+	mems, bytes, readRing := make([]*cl.MemObject, len(list)), make([]int, len(list)), d.readRing()
+	for i, a := range list {
+		mems[i], bytes[i] = a.mem, a.n*d.precision.Bytes()
+	}
 	err = d.wait(func() error {
-		v, err = drive(d, "Read", func() ([]T, error) {
-			v := make([]T, n)
-			return v, cl.ReadBuffer(d.queue, mem, 0, v)
+		got, err = drive(d, "Read", func() (r received, err error) {
+			for i, mem := range mems {
+				r.raws = append(r.raws, make([]byte, bytes[i]))
+				if err = d.queue.Read(mem, r.raws[i]); err != nil {
+					return r, err
+				}
+			}
+			r.ring, err = readRing()
+			return r, err
 		})
 		return err
 	})
-	return v, err
+	return got, err
+}
+
+// numbers are those of an array of these bytes, of which entry bad was never written, -1 if there is none.
+func (d *Device) numbers(dst []float64, raw []byte) (bad int64) {
+	var unwritten atomic.Int64 // one more than an entry that is
+	onCores(len(dst), len(dst), func(from, to int) {
+		for i := from; i < to; i++ {
+			if d.precision == bound.Float64 {
+				w := binary.LittleEndian.Uint64(raw[8*i:])
+				if w == poison64 {
+					unwritten.Store(int64(i + 1))
+				}
+				dst[i] = math.Float64frombits(w)
+				continue
+			}
+			w := binary.LittleEndian.Uint32(raw[4*i:])
+			if w == poison32 {
+				unwritten.Store(int64(i + 1))
+			}
+			dst[i] = float64(math.Float32frombits(w))
+		}
+	})
+	return unwritten.Load() - 1
 }

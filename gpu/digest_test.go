@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,10 +10,11 @@ import (
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
+	"psafe/kernels"
 )
 
-// TestDigestSizes: what is written comes back, with digests of every number of runs,
-// and of more than there is room for at once.
+// TestDigestSizes: what is written comes back, with digests by every number of work-items,
+// and more than there is room for at once.
 func TestDigestSizes(t *testing.T) {
 	info := devices(t)[0]
 	for _, p := range precisions {
@@ -24,9 +26,6 @@ func TestDigestSizes(t *testing.T) {
 		sizes := []int{0, 1, digestRun - 1, digestRun, digestRun + 1, 5*digestRun + 7, digestRun*digestRuns - 1, digestRun*digestRuns + 13}
 		for range 1100 {
 			sizes = append(sizes, 1+random.IntN(300))
-		}
-		for range 9 { // more than kernels.Digests in all
-			sizes = append(sizes, digestRun*digestRuns/2)
 		}
 		drawn := make([]float64, slices.Max(sizes)+len(sizes))
 		for i := range drawn {
@@ -62,7 +61,7 @@ func TestHash(t *testing.T) {
 	changed := func(what string, receipt uint32, change func()) {
 		old := slices.Clone(v)
 		change()
-		if slices.Equal(hash(cl.Bytes(v), bound.Float32, receipt), want) {
+		if hash(cl.Bytes(v), bound.Float32, receipt) == want {
 			t.Errorf("%s: the same digest", what)
 		}
 		copy(v, old)
@@ -85,9 +84,13 @@ func TestDigestMutants(t *testing.T) {
 	for _, m := range []struct{ old, new string }{
 		{"mix(as_uint(a[i])", "mix(as_uint(fabs(a[i]))"},
 		{"+ fresh);\n#endif", ");\n#endif"},
-		{"receipts[RECEIPTS + at + t] = sum;", "receipts[RECEIPTS + at + t] = sum + 1;"},
-		{"receipts[RECEIPTS + at + t] = sum;", "receipts[RECEIPTS + t] = sum;"},
-		{"i < end; i++", "i + 1 < end; i++"},
+		{"at + k], sum)", "at + k], sum + 1)"},
+		{"at + k], sum)", "at], sum)"},
+		{"at + k], sum)", "k], sum)"},
+		{"i < end; i += step", "i + 1 < end; i += step"},
+		{"begin = r * run", "begin = r * run + 1"},
+		{"(k < 3 ? n2 : n3)", "(k < 3 ? n1 : n3)"},
+		{"(k < 1 ? a0 : a1)", "a0"},
 	} {
 		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, "digest", m.old, m.new), build: builds(t)})
 		if err == nil {
@@ -97,4 +100,102 @@ func TestDigestMutants(t *testing.T) {
 			t.Errorf("%q in place of %q: %v", m.new, m.old, err)
 		}
 	}
+}
+
+// TestDigestWritten: what a launch takes, or a Read, is hashed after it was written and before, several
+// arrays in a launch; what nobody takes is not.
+func TestDigestWritten(t *testing.T) {
+	info := devices(t)[0]
+	right, wrong := []float64{1, 2, 3}, cl.Bytes([]float32{1, 2, -3})
+	for _, c := range []struct {
+		what    string
+		digests int
+		noticed bool
+		do      func(d *Device, in, out *array) error
+	}{
+		{"a launch", 2, false, func(d *Device, in, out *array) error { return square(d, in, out) }},
+		{"wrong for a launch", 0, true, func(d *Device, in, out *array) error {
+			return errors.Join(d.queue.Write(in.mem, wrong), square(d, in, out))
+		}},
+		{"right after it", 0, true, func(d *Device, in, out *array) error {
+			return errors.Join(d.queue.Write(in.mem, wrong), square(d, in, out), d.queue.Write(in.mem, cl.Bytes([]float32{1, 2, 3})))
+		}},
+		{"wrong where it is written", 0, true, func(d *Device, in, out *array) error {
+			return errors.Join(d.Write(out, right), d.queue.Write(out.mem, wrong), square(d, in, out))
+		}},
+		{"wrong for a Read", 0, true, func(d *Device, in, out *array) error {
+			return errors.Join(d.queue.Write(in.mem, wrong), d.Read(make([]float64, 3), in), d.queue.Write(in.mem, cl.Bytes([]float32{1, 2, 3})), square(d, in, out))
+		}},
+		{"written, and written over by a launch", 2, false, func(d *Device, in, out *array) error {
+			return errors.Join(d.Write(out, right), square(d, in, out))
+		}},
+		{"written again", 2, false, func(d *Device, in, out *array) error {
+			return errors.Join(d.queue.Write(in.mem, wrong), d.Write(in, right), square(d, in, out))
+		}},
+		{"dropped", 2, false, func(d *Device, in, out *array) error {
+			a, err := d.newArray(3)
+			err = errors.Join(err, d.Write(a, right), d.queue.Write(a.mem, wrong))
+			d.Release(a)
+			return errors.Join(err, square(d, in, out))
+		}},
+		{"nine, of which the last is not taken", 2, false, func(d *Device, in, out *array) error {
+			var err error
+			for k := range together {
+				a, e := d.newArray(3)
+				defer d.Release(a)
+				err = errors.Join(err, e, d.Write(a, []float64{1, 2, float64(4 + k)}))
+			}
+			return errors.Join(err, square(d, in, out))
+		}},
+		{"more launches than receipts", 0, false, func(d *Device, in, out *array) error {
+			var err error
+			for range kernels.Receipts {
+				err = errors.Join(err, d.Write(in, right), square(d, in, out))
+			}
+			return err
+		}},
+		{"a launch that does not take place", 0, true, func(d *Device, in, out *array) error {
+			d.launched.names, d.launched.next = append(d.launched.names, "none"), d.launched.next+1
+			return square(d, in, out)
+		}},
+		{"nine wrong ones", 0, true, func(d *Device, in, out *array) error {
+			var err error
+			for range together {
+				a, e := d.newArray(3)
+				defer d.Release(a)
+				err = errors.Join(err, e, d.Write(a, right), d.queue.Write(a.mem, wrong))
+			}
+			return errors.Join(err, square(d, in, out))
+		}},
+	} {
+		d := open(t, info, bound.Float32, Options{untested: true, build: quick})
+		in, err := d.newArray(3)
+		check(t, err)
+		out, err := d.newArray(3)
+		check(t, err)
+		check(t, d.Write(in, right))
+		before := d.launched.next
+		err = c.do(d, in, out)
+		n := 0
+		for i, name := range d.launched.names {
+			if name == "digest" && d.launched.next-uint32(len(d.launched.names)-i) >= before {
+				n++
+			}
+		}
+		got := make([]float64, 3)
+		if err = errors.Join(err, d.Read(got, out)); c.noticed != (err != nil && IsDeviceLost(err)) || !c.noticed && got[2] < 9 {
+			t.Errorf("%s: %v, %v", c.what, err, got)
+		}
+		if c.digests > 0 && n+1 != c.digests { // and that of the Read
+			t.Errorf("%s: %d digests, not %d", c.what, n+1, c.digests)
+		}
+		if c.noticed {
+			d.launched.names = nil // Close is not to tell of it again
+		}
+	}
+}
+
+// square is an operation.
+func square(d *Device, in, out *array) error {
+	return d.Do(bound.SquareRows{Square: out, A: in, N: 3})
 }

@@ -30,16 +30,17 @@ func (d *Device) local(k kernels.Kernel) int {
 // and did not run is found, at the price of reading 4 KiB. What single
 // work-items fail to do shows as poison in small arrays; see array.go.
 type launched struct {
-	ring   *cl.MemObject
-	next   uint32
-	names  []string // of launches next-len(names) .. next-1
-	events []*cl.Event
-	// used places behind the ring hold digests, of the transfers in digested; see
-	// digest.go.
+	ring  *cl.MemObject
+	next  uint32
+	names []string // of launches next-len(names) .. next-1
+	// used places behind the ring have digests added, of the transfers in digested, to what they held
+	// before; see digest.go.
 	used     int
+	before   [kernels.Digests]uint32
 	digested []digested
-	// testing leaves digests out, and looks at receipts where the ring is full or something is amiss:
-	// what the self-test reads it compares with a table.
+	// written are the arrays that were written and not hashed yet.
+	written []*array
+	// testing leaves digests out: what the self-test reads it compares with a table.
 	testing bool
 }
 
@@ -81,16 +82,11 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 			return d.fail(name, &Error{Op: name, Err: fmt.Errorf("number %d is %d, more than a kernel counts: use smaller batches", i, n), outOfMemory: true})
 		}
 	}
-	if len(d.launched.names) == kernels.Receipts {
-		if err := d.Finish(); err != nil {
-			return err
-		}
-	}
 	k, l := d.kernels[name], &d.launched
 	if k == nil {
 		panic(fmt.Sprintf("gpu: a program of %d lanes has no kernel %s", d.shape.Lanes, name))
 	}
-	all := make([]any, 0, len(k.Args)+3)
+	all, fresh := make([]any, 0, len(k.Args)+3), false
 	for i, arg := range k.Args {
 		switch {
 		case arg.Type == kernels.In || arg.Type == kernels.Out:
@@ -101,7 +97,7 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 			if a == nil {
 				all = append(all, d.none)
 			} else {
-				all = append(all, a.mem)
+				all, fresh = append(all, a.mem), fresh || a.written != nil
 			}
 		case len(numbers) > 0:
 			all = append(all, d.argument(k.Kernel, i, numbers[0]))
@@ -113,6 +109,16 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 	if len(numbers) > 0 {
 		panic(fmt.Sprintf("gpu: kernel %s takes %d numbers less", name, len(numbers)))
 	}
+	if fresh && name != "digest" {
+		if err := d.digestWritten(); err != nil {
+			return err
+		}
+	}
+	if len(l.names) == kernels.Receipts {
+		if err := d.Finish(); err != nil {
+			return err
+		}
+	}
 	all = append(all, uint32(tasks), l.ring, l.next)
 	local := d.local(k.Kernel)
 	global := up(tasks, local) * local
@@ -120,38 +126,24 @@ func (d *Device) launch(name string, tasks int, w work, on arrays, numbers ...an
 		global = tasks * local
 	}
 	keep := d.profile.on
-	did, err := drive(d, name, func() (did launching, err error) {
+	event, err := drive(d, name, func() (*cl.Event, error) {
 		for i, a := range all {
 			if err := k.compiled.SetArg(i, a); err != nil {
-				return did, err
+				return nil, err
 			}
 		}
-		if did.event, err = d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil); err != nil {
-			return did, err
-		}
-		if did.enqueued = true; !keep {
-			err = did.event.Release()
-		}
-		return did, err
+		return d.queue.EnqueueNDRangeKernel(k.compiled, global, local, keep)
 	})
-	if did.enqueued {
-		l.next++
-		l.names = append(l.names, name)
-	}
 	if err != nil {
 		return d.fail(name, err)
 	}
+	l.next++
+	l.names = append(l.names, name)
 	if keep {
-		d.profile.pending = append(d.profile.pending, timed{name, did.event, w})
+		d.profile.pending = append(d.profile.pending, timed{name, event, w})
 	}
 	d.ahead.launched(w, time.Now())
 	return nil
-}
-
-// launching is how far a launch has come.
-type launching struct {
-	event    *cl.Event
-	enqueued bool
 }
 
 // argument converts a number to what the source says argument i is.
@@ -195,33 +187,32 @@ func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 	return bad()
 }
 
-// settle is called when the queue is known to be empty: it checks receipts and
-// digests, collects times and releases the events of transfers.
+// settle is called when the queue is known to be empty: it checks receipts and digests.
 func (d *Device) settle() error {
-	d.ahead.waited(time.Now())
-	l := &d.launched
-	events, n := l.events, 0
-	if l.events = nil; len(l.names) > 0 {
-		n = kernels.Receipts + l.used
-	}
-	if n == 0 && len(events) == 0 {
+	if len(d.launched.names) == 0 {
+		d.ahead.waited(time.Now())
 		return nil
 	}
-	ring, err := drive(d, "Read", func() ([]uint32, error) {
-		for _, e := range events {
-			if err := e.Release(); err != nil {
-				return nil, err
-			}
-		}
-		ring := make([]uint32, n)
-		if n == 0 {
-			return ring, nil
-		}
-		return ring, cl.ReadBuffer(d.queue, l.ring, 0, ring)
-	})
-	if err != nil || n == 0 {
+	ring, err := drive(d, "Read", d.readRing())
+	if err != nil {
 		return err
 	}
+	return d.checkRing(ring)
+}
+
+// readRing has the ring and the digests behind it read, after all that was enqueued before.
+func (d *Device) readRing() func() ([]uint32, error) {
+	n := kernels.Receipts + d.launched.used
+	return func() ([]uint32, error) {
+		ring := make([]uint32, n)
+		return ring, cl.ReadBuffer(d.queue, d.launched.ring, 0, ring)
+	}
+}
+
+// checkRing checks receipts and digests, and collects times.
+func (d *Device) checkRing(ring []uint32) error {
+	d.ahead.waited(time.Now())
+	l := &d.launched
 	for i, name := range l.names {
 		number := l.next - uint32(len(l.names)) + uint32(i)
 		if got := ring[number%kernels.Receipts]; got != number {

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"errors"
-	"strconv"
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -23,6 +22,9 @@ const (
 // constants of a batch are always checked entry by entry, and the large arrays
 // between them by the launches' receipts.
 const smallBytes = 64 << 10
+
+// eight are the names of as many arrays of a kernel.
+var eight = [...]string{"a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"}
 
 // poisonedTogether is how many buffers one launch of the kernel poison fills.
 const poisonedTogether = 8
@@ -67,10 +69,10 @@ func (d *Device) poisonSpares() error {
 	batch := s.dirty[from:]
 	on, sizes, most, total := make(arrays, poisonedTogether), make([]any, poisonedTogether, poisonedTogether+1), 0, 0
 	for i := range poisonedTogether {
-		on[i].name, sizes[i] = "a"+strconv.Itoa(i), 0
+		on[i].name, sizes[i] = eight[i], 0
 		if i < len(batch) {
 			n := min(batch[i].Size(), smallBytes) / d.precision.Bytes()
-			on[i].array, sizes[i] = &array{d, batch[i], n}, n
+			on[i].array, sizes[i] = &array{device: d, mem: batch[i], n: n}, n
 			most, total = max(most, n), total+n
 		}
 	}
@@ -162,8 +164,5 @@ func (d *Device) poison(a *array, size int) error {
 	d.pool.count.Fills++
 	d.pool.count.FilledBytes += int64(size)
 	mem := a.mem
-	return driven(d, "NewArray", func() error {
-		e, err := d.queue.EnqueueFillBuffer(mem, pattern, 0, size, nil)
-		return errors.Join(err, e.Release())
-	})
+	return driven(d, "NewArray", func() error { return d.queue.Fill(mem, pattern, 0, size) })
 }

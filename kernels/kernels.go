@@ -162,8 +162,8 @@ func (s Shape) Kernels() []Kernel {
 // Receipts is the length of the ring of receipts, RECEIPTS in round.cl.
 const Receipts = 1024
 
-// Digests is how many places for digests there are behind the ring. See digest.cl.
-const Digests = 65536
+// Digests is how many places for digests there are behind the ring: 8 arrays a launch. See digest.cl.
+const Digests = 8 * Receipts
 
 // Padding is how many numbers an array must have beyond its length, PAD in
 // round.cl: vectors are loaded whole.

@@ -68,6 +68,9 @@ func TestForbiddenWords(t *testing.T) {
 		`/ *R\(|fp64 *: *require`)
 	for name := range Sources() {
 		for i, line := range strings.Split(code(Sources()[name]), "\n") {
+			if name == "digest" { // integers modulo 2^32, whose sum is the same in any order
+				line = strings.Replace(line, "atomic_add(&receipts[", "", 1)
+			}
 			if w := words.FindString(line); w != "" {
 				t.Errorf("%s.cl has the forbidden %q: %s (code line %d)", name, w, strings.TrimSpace(line), i+1)
 			}
@@ -96,7 +99,8 @@ func TestManifest(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"intersect": "intersect[{lo __global real *} {hi __global real *} {bound const __global real *} {n const int}] false",
-		"digest":    "digest[{a const __global real *} {n const ulong} {run const ulong} {at const uint}] false",
+		"digest": "digest[{a0 const __global real *} {a1 const __global real *} {a2 const __global real *} {a3 const __global real *} {a4 const __global real *} {a5 const __global real *} {a6 const __global real *} {a7 const __global real *} " +
+			"{n0 const ulong} {n1 const ulong} {n2 const ulong} {n3 const ulong} {n4 const ulong} {n5 const ulong} {n6 const ulong} {n7 const ulong} {runs const uint} {run const ulong} {at const uint}] false",
 		"backtiles": "backtiles[{sLo __global real *} {sHi __global real *} {c __global real *} {a const __global real *} {cIn const __global real *} {wLo const __global real *} {wHi const __global real *} {bLo const __global real *} {bHi const __global real *} " +
 			"{wantHi const int} {items const int} {perBox const int} {rows const int} {in const int} {out const int}] true",
 	} {

@@ -29,13 +29,13 @@ import (
 // driverJob is a run that takes a moment, its records on the CPU, and how often each function of OpenCL
 // is called while it opens a device, and in all of it.
 type driverJob struct {
-	args        []string
+	args, env   []string
 	want        string
 	opened, all map[string]int
 }
 
-// driverJobs are runs of some methods and kinds of posteriors.
-func driverJobs(t *testing.T) (jobs []*driverJob) {
+// newDriverJob is a run on some points of the plane, or images; calls are counted with more arguments.
+func newDriverJob(t *testing.T, env []string, opened map[string]int, words string, more ...string) *driverJob {
 	points := filepath.Join(t.TempDir(), "points.csv")
 	var text strings.Builder
 	for i := range 4 {
@@ -44,44 +44,69 @@ func driverJobs(t *testing.T) (jobs []*driverJob) {
 	if err := os.WriteFile(points, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	of := strings.Fields(words)
+	job := &driverJob{args: append([]string{"certify", "--posterior", testFile(of[0]), "--inputs", points, "--eps", "0.01", "--quiet", "--omit-timing"}, of[1:]...)}
+	if strings.HasPrefix(of[0], "glyphs") {
+		job.args[4] = testFile("glyphs-test-images-idx3-ubyte.gz")
+		job.args = append(job.args, "--clip", "0,1")
+	}
+	job.env, job.opened = env, opened // in float64 about as many
+	status, out, errs := endOf(append(job.args, "--device", "cpu")...)
+	if status != exitDone {
+		t.Fatalf("%s: status %d, %s", words, status, errs)
+	}
+	job.want = numbers(t, out)
+	job.all = countCalls(t, env, exitDone, slices.Concat(job.args, more, []string{"--device", "0:0"})...)
+	return job
+}
+
+// openingCalls is how often each function is called to open a device: for a posterior of which nothing
+// can be put on one.
+func openingCalls(t *testing.T, env []string) map[string]int {
 	layer := posterior.Layer{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: posterior.NewParams([]float64{1e39, 1, 1, 1}, []float64{1, 1, 1, 1}, posterior.ScaleSD),
 		Bias: posterior.NewParams([]float64{0, 0}, []float64{1, 1}, posterior.ScaleSD)}
 	var file bytes.Buffer
 	if err := format.WriteNPZ(&file, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{layer}}); err != nil {
 		t.Fatal(err)
 	}
-	huge := filepath.Join(t.TempDir(), "huge.npz") // of which nothing is put on a device
-	if err := os.WriteFile(huge, file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
+	huge, point := filepath.Join(t.TempDir(), "huge.npz"), filepath.Join(t.TempDir(), "point.csv")
+	for path, content := range map[string][]byte{huge: file.Bytes(), point: []byte("0,1\n")} {
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
-	opened := countCalls(t, exitUsage, "certify", "--posterior", huge, "--inputs", points, "--eps", "0.01", "--device", "0:0", "--quiet")
-	for _, j := range testscale.Few(t, []string{
+	return countCalls(t, env, exitUsage, "certify", "--posterior", huge, "--inputs", point, "--eps", "0.01", "--device", "0:0", "--quiet")
+}
+
+// driverJobs are runs of some methods and kinds of posteriors.
+func driverJobs(t *testing.T) (jobs []*driverJob) {
+	opened := openingCalls(t, nil)
+	for _, words := range testscale.Few(t, []string{
 		"tiny-2-3-2-tanh.npz --method auto", "swag-2-8-3.npz --method clbp", "dropout-2-8-3.npz --method auto --precision float64",
 		"tiny-2-3-2-tanh.npz --method lbp --gamma 1 --draws 5 --precision float64 --options recheck=1", "correlated-2-8-3.npz --method clbp --options cells=8", "samples-2-8-3.npz --method auto",
 	}, 2) {
-		words := strings.Fields(j)
-		job := &driverJob{args: append([]string{"certify", "--posterior", testFile(words[0]), "--inputs", points, "--eps", "0.01", "--quiet", "--omit-timing"}, words[1:]...)}
-		job.opened = opened // in float64 about as many
-		status, out, errs := endOf(append(job.args, "--device", "cpu")...)
-		if status != exitDone {
-			t.Fatalf("%s: status %d, %s", j, status, errs)
-		}
-		job.want = numbers(t, out)
-		job.all = countCalls(t, exitDone, append(job.args, "--device", "0:0")...)
-		jobs = append(jobs, job)
+		jobs = append(jobs, newDriverJob(t, nil, opened, words))
 	}
 	return jobs
 }
 
-// countCalls is how often each function is called in a run.
-func countCalls(t *testing.T, want int, args ...string) map[string]int {
+// countCalls is how often each function is called in a run, and each kernel launched.
+func countCalls(t *testing.T, env []string, want int, args ...string) map[string]int {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "counts")
-	t.Setenv("PSAFE_WRAP_COUNTS", path)
-	defer os.Unsetenv("PSAFE_WRAP_COUNTS")
+	for _, s := range append([]string{"PSAFE_WRAP_COUNTS=" + path}, env...) {
+		name, value, _ := strings.Cut(s, "=")
+		t.Setenv(name, value)
+		defer os.Unsetenv(name)
+	}
 	if status, _, errs := endOf(args...); status != want {
 		t.Fatalf("%q: status %d, %s", args, status, errs)
 	}
+	return readCounts(t, path)
+}
+
+// readCounts reads a file of PSAFE_WRAP_COUNTS.
+func readCounts(t *testing.T, path string) map[string]int {
 	counts := map[string]int{}
 	for entry := range slices.Chunk([]byte(readTest(t, path)), 48) {
 		counts[string(bytes.TrimRight(entry[:44], "\x00"))] = int(binary.LittleEndian.Uint32(entry[44:]))
@@ -91,7 +116,7 @@ func countCalls(t *testing.T, want int, args ...string) map[string]int {
 
 // driverFault is what a driver does in a run, and what it may come to.
 type driverFault struct {
-	env []string
+	env, args []string
 	// crashes says that the process of the driver ends, late that the device was open before.
 	crashes, late bool
 }
@@ -100,9 +125,9 @@ type driverFault struct {
 func drawFault(r *rand.Rand, j *driverJob) driverFault {
 	if r.IntN(6) == 0 {
 		kernel := []string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows", "digest", "poison"}[r.IntN(11)]
-		return driverFault{env: []string{fmt.Sprintf("PSAFE_WRAP_KERNEL=%s %d", kernel, 1+r.IntN(600))}}
+		return driverFault{env: []string{fmt.Sprintf("PSAFE_WRAP_SPOIL=%s %d put+ 0 0", kernel, 1+r.IntN(600))}}
 	}
-	functions := []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clSetKernelArg", "clFinish", "clWaitForEvents", "clReleaseEvent"}
+	functions := []string{"clCreateBuffer", "clEnqueueFillBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clSetKernelArg", "clFinish"}
 	var f driverFault
 	var action string
 	function := functions[r.IntN(len(functions))]
@@ -139,13 +164,7 @@ func drawFault(r *rand.Rand, j *driverJob) driverFault {
 func TestDrawnDrivers(t *testing.T) {
 	needOpenCL(t)
 	wrap(t)
-	seed := uint64(43)
-	if text := os.Getenv("PSAFE_TEST_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := drawnSeed(t, 43)
 	jobs := driverJobs(t)
 	for i := range testscale.Costly(t, 60) {
 		t.Run(fmt.Sprintf("%d-%d", seed, i), func(t *testing.T) {
@@ -160,14 +179,25 @@ func TestDrawnDrivers(t *testing.T) {
 	}
 }
 
+// drawnSeed is PSAFE_TEST_SEED, or what there is otherwise.
+func drawnSeed(t *testing.T, seed uint64) uint64 {
+	if text := os.Getenv("PSAFE_TEST_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return seed
+}
+
 // under does a run on a driver with a fault.
 func (j *driverJob) under(t *testing.T, f driverFault) (outcome string) {
 	out := filepath.Join(t.TempDir(), "r.jsonl")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, "psafe", append(slices.Clone(j.args), "--device", "0:0", "--out", out)...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), f.env...), &errs
+	cmd := exec.CommandContext(ctx, "psafe", slices.Concat(j.args, f.args, []string{"--device", "0:0", "--out", out})...)
+	cmd.Env, cmd.Stderr = slices.Concat(os.Environ(), j.env, f.env), &errs
 	_ = cmd.Run()
 	status, said := cmd.ProcessState.ExitCode(), errs.String()
 	what := fmt.Sprintf("%v, %v: status %d, %q", f.env, j.args, status, said)

@@ -148,7 +148,7 @@ func TestWrongKernel(t *testing.T) {
 			if k == 0 {
 				from = 120 // behind the self-test
 			}
-			set(t, fmt.Sprintf("PSAFE_WRAP_KERNEL=%s %d", kernel, from))
+			set(t, fmt.Sprintf("PSAFE_WRAP_SPOIL=%s %d put+ 0 0", kernel, from))
 			status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
 			got, _ := os.ReadFile(out)
 			os.Remove(out)

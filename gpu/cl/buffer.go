@@ -17,11 +17,12 @@ type MemObject struct {
 // Size returns the buffer's length in bytes.
 func (b *MemObject) Size() int { return b.size }
 
-// Release gives the buffer back, once the commands that use it have ended.
+// Release gives the buffer back, which the driver keeps until the commands that use it have ended.
 func (b *MemObject) Release() error {
 	if b == nil {
 		return nil
 	}
+	b.lib.buffersReleased.Add(1)
 	return b.release("clReleaseMemObject", b.lib.releaseMemObject)
 }
 

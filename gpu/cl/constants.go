@@ -31,6 +31,4 @@ const (
 	programBuildLog = 0x1183
 
 	kernelWorkGroupSize = 0x11B0
-
-	eventExecutionStatus = 0x11D3
 )

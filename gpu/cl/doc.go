@@ -15,8 +15,9 @@
 //     as Device.Name return plain values.
 //   - Data are []byte; [Bytes] views a slice of numbers as bytes without a copy,
 //     and [ReadBuffer] and [FillBuffer] are typed short cuts.
-//   - A nil *Event is an event that has happened: it may be waited for, stand in
-//     a wait list and be released.
+//   - No command waits for an event, and none has one but a kernel that is timed:
+//     queues run their commands in order.
+//   - An argument that a kernel has already is not set again.
 //
 // # Ownership
 //
@@ -29,8 +30,8 @@
 //
 // C keeps a pointer to Go memory beyond a call only in non-blocking transfers;
 // that memory is pinned until the transfer is known to have ended: by
-// [Event.Wait], [WaitForEvents], [CommandQueue.Finish], or the Release of
-// the event, which waits. The caller must leave the slice alone until then.
+// [CommandQueue.Finish], [ReadBuffer] or the Release of the queue, which waits.
+// The caller must leave the slice alone until then.
 //
 // # Concurrency
 //

@@ -76,7 +76,6 @@ func checkf(call string, code int32, device, format string, args ...any) error {
 // memory it does not own, not that something was too large.
 var waits = map[string]bool{
 	"clFinish":            true,
-	"clWaitForEvents":     true,
 	"clEnqueueReadBuffer": true,
 }
 

@@ -63,27 +63,18 @@ func life(f *fake) (err error) {
 	if err := FillBuffer(q, b, 0, 16, uint32(7)); err != nil {
 		return err
 	}
-	if e, err := q.EnqueueWriteBuffer(a, false, 0, nil, nil); err != nil { // a marker
-		return err
-	} else if err := e.Release(); err != nil {
+	if err := errors.Join(q.Write(a, nil), q.Write(a, make([]byte, 8))); err != nil {
 		return err
 	}
-	w, err := q.EnqueueWriteBuffer(a, false, 16, make([]byte, 8), nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Release()) }()
-	e, err := q.EnqueueNDRangeKernel(kernel, nil, []int{64}, []int{16}, []*Event{w})
+	e, err := q.EnqueueNDRangeKernel(kernel, 64, 16, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Release()) }()
-	back, err := q.EnqueueReadBuffer(a, false, 16, make([]byte, 8), []*Event{e})
-	if err != nil {
+	if _, err := q.EnqueueNDRangeKernel(kernel, 64, 16, false); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, back.Release()) }()
-	if err := e.Wait(); err != nil {
+	if err := errors.Join(q.Read(a, make([]byte, 8)), q.Finish()); err != nil {
 		return err
 	}
 	if _, err := e.Duration(); err != nil {
@@ -115,8 +106,7 @@ func TestEveryCallFails(t *testing.T) {
 	calls := map[string]int32{}
 	for _, s := range f.symbols() {
 		calls[s.name] = f.calls(s.name)
-		// Asked only when something failed: see TestCommandFails.
-		if calls[s.name] == 0 && s.name != "clGetEventInfo" {
+		if calls[s.name] == 0 {
 			t.Errorf("%s is bound but never called by this test", s.name)
 		}
 	}
@@ -160,7 +150,7 @@ func TestEveryCallFails(t *testing.T) {
 			}
 		}
 	}
-	if tried < 60 {
+	if tried < 50 {
 		t.Errorf("only %d calls were made to fail", tried)
 	}
 }
@@ -226,40 +216,6 @@ func TestDeviceLost(t *testing.T) {
 		// A lost device never says that a transfer has ended, so its memory stays
 		// pinned, as long as the library lives: this one ends with the test.
 		f.landed(slices.Collect(maps.Keys(f.inFlight))...)
-	}
-}
-
-// TestCommandFails: a command that is accepted, and fails when it runs.
-func TestCommandFails(t *testing.T) {
-	f := openFake(t)
-	c, q := f.setup(t)
-	defer q.Release()
-	defer c.Release()
-	b, err := c.CreateEmptyBuffer(MemReadWrite, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Release()
-	e, err := q.EnqueueWriteBuffer(b, false, 0, make([]byte, 4), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.eventStatus(int32(MemObjectAllocationFailure))
-	err = e.Wait()
-	if got := asError(t, err); got.Code != MemObjectAllocationFailure || !IsOutOfMemory(err) {
-		t.Errorf("got %v, want the command's own code", err)
-	}
-	if n := len(f.inFlight); n != 0 {
-		t.Errorf("the command has ended but %d transfers are in flight", n)
-	}
-	// If the event does not say either, the code of the wait remains.
-	f.fail("clGetEventInfo", -30, 0) // CL_INVALID_VALUE
-	if got := asError(t, e.Wait()); got.Code != ExecStatusError || got.Call != "clWaitForEvents" {
-		t.Errorf("got %v", got)
-	}
-	f.eventStatus(0)
-	if err := e.Release(); err != nil {
-		t.Error(err)
 	}
 }
 

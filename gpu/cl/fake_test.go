@@ -20,7 +20,6 @@ type fake struct {
 	lose         func(after int32)
 	setPlatforms func(n int32)
 	devices      func(n int32)
-	eventStatus  func(status int32)
 	nullObjects  func(on int32)
 	live         func() int32
 	calls        func(name string) int32
@@ -56,7 +55,7 @@ func openFake(t *testing.T, flags ...string) *fake {
 	for _, s := range []symbol{
 		{"fake_reset", &f.reset}, {"fake_fail", &f.fail}, {"fake_lose", &f.lose},
 		{"fake_platforms", &f.setPlatforms}, {"fake_devices", &f.devices},
-		{"fake_event_status", &f.eventStatus}, {"fake_null_objects", &f.nullObjects},
+		{"fake_null_objects", &f.nullObjects},
 		{"fake_live", &f.live}, {"fake_calls", &f.calls}, {"fake_last_param", &f.lastParam},
 		{"fake_lie", &f.lie}, {"fake_length", &f.length}, {"fake_name", &f.setName},
 	} {

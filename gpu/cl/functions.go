@@ -40,10 +40,7 @@ type functions struct {
 		nwait uint32, wait, event *uintptr) int32
 	enqueueFillBuffer func(queue, mem uintptr, pattern unsafe.Pointer, patternSize, offset, size uintptr,
 		nwait uint32, wait, event *uintptr) int32
-	enqueueMarkerWithWaitList func(queue uintptr, nwait uint32, wait, event *uintptr) int32
 
-	waitForEvents         func(n uint32, events *uintptr) int32
-	getEventInfo          func(event uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
 	getEventProfilingInfo func(event uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
 	releaseEvent          func(event uintptr) int32
 }
@@ -81,9 +78,6 @@ func (f *functions) symbols() []symbol {
 		{"clEnqueueReadBuffer", &f.enqueueReadBuffer},
 		{"clEnqueueWriteBuffer", &f.enqueueWriteBuffer},
 		{"clEnqueueFillBuffer", &f.enqueueFillBuffer},
-		{"clEnqueueMarkerWithWaitList", &f.enqueueMarkerWithWaitList},
-		{"clWaitForEvents", &f.waitForEvents},
-		{"clGetEventInfo", &f.getEventInfo},
 		{"clGetEventProfilingInfo", &f.getEventProfilingInfo},
 		{"clReleaseEvent", &f.releaseEvent},
 	}

@@ -2,6 +2,7 @@ package cl
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -10,6 +11,16 @@ import (
 type Kernel struct {
 	object
 	name string
+	// arguments are what those were set to last, as long as no buffer but so many has been released: what
+	// is the same is not set again, but another buffer may have the handle of one that is gone.
+	arguments []argument
+	released  int64
+}
+
+// argument is what an argument was set to, of so many bytes; of none if that is not known.
+type argument struct {
+	bits uint64
+	size uintptr
 }
 
 // SetArg sets one argument, from 0: a *MemObject (nil is NULL), an int32, uint32,
@@ -17,31 +28,43 @@ type Kernel struct {
 // does not share, are ErrUnsupportedArgumentType. OpenCL checks the size of an argument but
 // not its type: a float32 for an int is not noticed.
 func (k *Kernel) SetArg(index int, arg any) error {
+	a := argument{size: 4}
 	switch v := arg.(type) {
 	case *MemObject:
-		var mem uintptr
+		a.size = unsafe.Sizeof(uintptr(0))
 		if v != nil {
-			mem = v.use()
+			a.bits = uint64(v.use())
 		}
-		return setArg(k, index, mem)
 	case int32:
-		return setArg(k, index, v)
+		a.bits = uint64(uint32(v))
 	case uint32:
-		return setArg(k, index, v)
+		a.bits = uint64(v)
 	case uint64:
-		return setArg(k, index, v)
+		a = argument{v, 8}
 	case float32:
-		return setArg(k, index, v)
+		a.bits = uint64(math.Float32bits(v))
 	case float64:
-		return setArg(k, index, v)
+		a = argument{math.Float64bits(v), 8}
+	default:
+		return fmt.Errorf("%w %T: kernel %s, argument %d", ErrUnsupportedArgumentType, arg, k.name, index)
 	}
-	return fmt.Errorf("%w %T: kernel %s, argument %d", ErrUnsupportedArgumentType, arg, k.name, index)
-}
-
-// setArg hands v to C, which copies it before it returns.
-func setArg[T scalar](k *Kernel, index int, v T) error {
-	code := k.lib.setKernelArg(k.use(), uint32(index), unsafe.Sizeof(v), unsafe.Pointer(&v))
-	return checkf("clSetKernelArg", code, k.device, "kernel %s, argument %d", k.name, index)
+	if now := k.lib.buffersReleased.Load(); now != k.released {
+		k.arguments, k.released = k.arguments[:0], now
+	}
+	for len(k.arguments) <= index {
+		k.arguments = append(k.arguments, argument{})
+	}
+	if k.arguments[index] == a {
+		return nil
+	}
+	k.arguments[index] = argument{}
+	bits := a.bits // little-endian, as all that OpenCL is opened on; C copies it before it returns
+	code := k.lib.setKernelArg(k.use(), uint32(index), a.size, unsafe.Pointer(&bits))
+	if err := checkf("clSetKernelArg", code, k.device, "kernel %s, argument %d", k.name, index); err != nil {
+		return err
+	}
+	k.arguments[index] = a
+	return nil
 }
 
 // WorkGroupSize returns the most work-items that a work-group of this kernel

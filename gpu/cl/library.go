@@ -15,11 +15,13 @@ type library struct {
 	name   string
 	handle uintptr
 
+	// buffersReleased counts the buffers that were given back.
+	buffersReleased atomic.Int64
+
 	mu sync.Mutex
-	// inFlight holds the transfers whose Go memory C may still touch; true once
-	// enqueued. Being in this map is what keeps their pins alive when the caller
-	// drops the event.
-	inFlight map[*Event]bool
+	// inFlight holds the transfers whose Go memory C may still touch. Being in this map is what keeps
+	// their pins alive.
+	inFlight map[*transfer]bool
 }
 
 // openLibrary opens the first of names that is an OpenCL 1.2 library. The error
@@ -32,7 +34,7 @@ func openLibrary(names []string) (*library, error) {
 			missing = append(missing, oneLine(name, err))
 			continue
 		}
-		l := &library{name: name, handle: handle, inFlight: map[*Event]bool{}}
+		l := &library{name: name, handle: handle, inFlight: map[*transfer]bool{}}
 		if err := l.bind(); err != nil {
 			dlclose(handle)
 			broken = append(broken, err.Error())

@@ -48,8 +48,7 @@ func TestDeviceInfo(t *testing.T) {
 	}
 }
 
-// TestPinned: the memory of a non-blocking transfer outlives all references of
-// the program to it, and the event's Release waits for the transfer.
+// TestPinned: the memory of a transfer outlives all references of the program to it.
 func TestPinned(t *testing.T) {
 	f := openFake(t)
 	c, q := f.setup(t)
@@ -62,14 +61,12 @@ func TestPinned(t *testing.T) {
 	}
 	defer b.Release()
 	want := bytes.Repeat([]byte("psafe---"), n/8)
-	for name, settle := range map[string]func(*Event) error{
-		"Wait":             func(e *Event) error { return errors.Join(e.Wait(), e.Release()) },
-		"Release":          func(e *Event) error { return e.Release() },
-		"Finish":           func(e *Event) error { return errors.Join(q.Finish(), e.Release()) },
-		"event is dropped": func(*Event) error { return q.Finish() },
+	for name, settle := range map[string]func() error{
+		"Finish":          q.Finish,
+		"read":            func() error { return ReadBuffer(q, b, 0, make([]byte, 1)) },
+		"read of nothing": func() error { return ReadBuffer(q, b, 0, []byte{}) },
 	} {
-		e, err := q.EnqueueWriteBuffer(b, false, 0, bytes.Clone(want), nil)
-		if err != nil {
+		if err := q.Write(b, bytes.Clone(want)); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.inFlight) != 1 {
@@ -82,7 +79,7 @@ func TestPinned(t *testing.T) {
 				_ = bytes.Clone(make([]byte, n))
 			}
 		}
-		if err := settle(e); err != nil {
+		if err := settle(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(f.inFlight) != 0 {
@@ -106,11 +103,9 @@ func TestPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range []*CommandQueue{q, q2} {
-		e, err := q.EnqueueWriteBuffer(b, false, 0, bytes.Clone(want), nil)
-		if err != nil {
+		if err := q.Write(b, bytes.Clone(want)); err != nil {
 			t.Fatal(err)
 		}
-		defer e.Release()
 	}
 	if err := q2.Release(); err != nil {
 		t.Error(err)
@@ -124,7 +119,7 @@ func TestPinned(t *testing.T) {
 
 	// A transfer that was refused pins nothing.
 	f.fail("clEnqueueWriteBuffer", int32(OutOfResources), 0)
-	if _, err := q.EnqueueWriteBuffer(b, false, 0, make([]byte, n), nil); err == nil {
+	if err := q.Write(b, make([]byte, n)); err == nil {
 		t.Error("no error")
 	}
 	if len(f.inFlight) != 0 {
@@ -158,7 +153,7 @@ func TestRelease(t *testing.T) {
 	}
 	wantPanic(t, "use of a CommandQueue after its Release", func() { _ = q.Finish() })
 	wantPanic(t, "use of a Context after its Release", func() { _, _ = c.CreateEmptyBuffer(MemReadWrite, 8) })
-	wantPanic(t, "use of a MemObject after its Release", func() { _, _ = q.EnqueueFillBuffer(b, []byte{0}, 0, 8, nil) })
+	wantPanic(t, "use of a MemObject after its Release", func() { _ = q.Fill(b, []byte{0}, 0, 8) })
 }
 
 func TestMistakes(t *testing.T) {
@@ -187,8 +182,6 @@ func TestMistakes(t *testing.T) {
 	wantPanic(t, "at offset -4", func() { _ = FillBuffer(q, b, -1, 1, float32(0)) })
 	wantPanic(t, "at offset 4", func() { _ = FillBuffer(q, b, 1, 2, float32(0)) })
 	wantPanic(t, "of 0 bytes", func() { _, _ = c.CreateEmptyBuffer(MemReadWrite, 0) })
-	wantPanic(t, "a grid of 1 dimensions", func() { _, _ = q.EnqueueNDRangeKernel(k, nil, []int{8}, []int{2, 2}, nil) })
-	wantPanic(t, "negative size", func() { _, _ = q.EnqueueNDRangeKernel(k, nil, []int{-8}, nil, nil) })
 	wantPanic(t, "no devices", func() { _, _ = CreateContext(nil) })
 
 	if err := k.SetArg(0, 1); !errors.Is(err, ErrUnsupportedArgumentType) || !strings.Contains(err.Error(), "int: kernel add, argument 0") {
@@ -197,13 +190,10 @@ func TestMistakes(t *testing.T) {
 	if e := asError(t, k.SetArg(2, b)); e.Code != -49 || !strings.Contains(e.Detail, "argument 2") {
 		t.Errorf("argument out of range: %v", e)
 	}
-	if e := asError(t, func() error { _, err := q.EnqueueNDRangeKernel(k, nil, nil, nil, nil); return err }()); e.Code != -53 {
-		t.Errorf("a grid of no dimensions: %v", e)
-	}
 }
 
-// TestNilEvents: nil events have happened; transfers of nothing are markers.
-func TestNilEvents(t *testing.T) {
+// TestTransfersOfNothing: they do not reach the driver.
+func TestTransfersOfNothing(t *testing.T) {
 	f := openFake(t)
 	c, q := f.setup(t)
 	defer c.Release()
@@ -213,23 +203,10 @@ func TestNilEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Release()
-	var none *Event
-	if err := errors.Join(none.Wait(), WaitForEvents(nil), WaitForEvents([]*Event{nil, nil})); err != nil {
+	if err := errors.Join(writeBuffer(q, b, 0, []float32{}), q.Write(b, nil), q.Read(b, nil), ReadBuffer(q, b, 0, []float32{}), FillBuffer(q, b, 0, 0, float32(1))); err != nil {
 		t.Error(err)
 	}
-	if _, err := none.GetProfilingInfo(ProfilingInfoCommandEnd); asError(t, err).Code != ProfilingInfoNotAvailable {
-		t.Error(err)
-	}
-	if err := writeBuffer(q, b, 0, []float32{}, nil, none); err != nil {
-		t.Error(err)
-	}
-	if err := FillBuffer(q, b, 0, 0, float32(1)); err != nil {
-		t.Error(err)
-	}
-	if n := f.calls("clEnqueueMarkerWithWaitList"); n != 2 {
-		t.Errorf("%d markers, want 2", n)
-	}
-	if n := f.calls("clEnqueueWriteBuffer") + f.calls("clEnqueueFillBuffer"); n != 0 {
+	if n := f.calls("clEnqueueWriteBuffer") + f.calls("clEnqueueReadBuffer") + f.calls("clEnqueueFillBuffer"); n != 0 {
 		t.Errorf("%d transfers of nothing reached the driver", n)
 	}
 }
@@ -243,4 +220,55 @@ func wantPanic(t *testing.T, part string, f func()) {
 		}
 	}()
 	f()
+}
+
+// TestArgumentsKept: an argument that a kernel has is not set again, unless that failed, or a buffer has
+// been released since, whose handle another may have.
+func TestArgumentsKept(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	program, err := c.CreateProgramWithSource([]string{"kernel void add() {}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Release()
+	if err := program.BuildProgram(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := program.CreateKernel("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kernel.Release()
+	buffer := func() *MemObject {
+		b, err := c.CreateEmptyBuffer(MemReadWrite, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	a, b := buffer(), buffer()
+	defer a.Release()
+	for i, s := range []struct {
+		index int
+		to    any
+		calls int // so far
+		first func()
+	}{
+		{0, a, 1, nil}, {0, a, 1, nil}, {0, b, 2, nil}, {1, b, 3, nil}, {0, a, 4, nil},
+		{1, uint32(7), 5, nil}, {1, int32(7), 5, nil}, {1, uint64(7), 6, nil}, {1, uint32(7), 7, nil}, {1, float32(7), 8, nil}, {1, float64(7), 9, nil},
+		{0, a, 10, func() { b.Release() }}, {0, a, 10, nil}, {0, (*MemObject)(nil), 11, nil}, {0, a, 12, nil},
+		{1, int32(9), 13, func() { f.fail("clSetKernelArg", int32(OutOfResources), 0) }}, {1, float64(7), 14, nil},
+		{1, int32(9), 15, func() { f.fail("clSetKernelArg", int32(OutOfResources), 0) }}, {1, int32(9), 16, nil}, {1, int32(9), 16, nil},
+	} {
+		if s.first != nil {
+			s.first()
+		}
+		err := kernel.SetArg(s.index, s.to)
+		if n := f.calls("clSetKernelArg"); n != int32(s.calls) || (err != nil) != (i == 15 || i == 17) {
+			t.Errorf("%d: argument %d to %v: %d calls, want %d; %v", i, s.index, s.to, n, s.calls, err)
+		}
+	}
 }

@@ -52,8 +52,8 @@ const (
 
 // writeBuffer copies data to buffer, from its element offset on, and returns when
 // that is done: ReadBuffer's other half, where psafe itself never waits.
-func writeBuffer[T Element](q *CommandQueue, buffer *MemObject, offset int, data []T, wait ...*Event) error {
-	return done(q.EnqueueWriteBuffer(buffer, true, offset*sizeOf[T](), Bytes(data), wait))
+func writeBuffer[T Element](q *CommandQueue, buffer *MemObject, offset int, data []T) error {
+	return q.move("clEnqueueWriteBuffer", q.lib.enqueueWriteBuffer, buffer, true, offset*sizeOf[T](), Bytes(data))
 }
 
 // setArgs sets all arguments, in order.
@@ -80,9 +80,6 @@ kernel void reversed(global int *out, global const int *in) {
 }
 kernel void wide(global ulong *out, ulong a, ulong b) {
 	out[get_global_id(0)] = a + b + get_global_id(0);
-}
-kernel void grid(global int *out, int width) {
-	out[get_global_id(1) * width + get_global_id(0)] = get_global_id(1) * 100 + get_global_id(0);
 }
 #ifdef HAS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -155,12 +152,12 @@ func (r *rig) buffer(size int) *MemObject {
 }
 
 // run enqueues a kernel and returns its event.
-func (r *rig) run(name string, global, local []int, wait []*Event, args ...any) *Event {
+func (r *rig) run(name string, global, local int, args ...any) *Event {
 	r.t.Helper()
 	k, err := r.program.CreateKernel(name)
 	r.must(err)
 	r.must(setArgs(k, args...))
-	e, err := r.queue.EnqueueNDRangeKernel(k, nil, global, local, wait)
+	e, err := r.queue.EnqueueNDRangeKernel(k, global, local, true)
 	r.must(errors.Join(err, k.Release()))
 	r.releaseLater(e)
 	return e
@@ -194,39 +191,32 @@ func TestRealKernels(t *testing.T) {
 			x[i] = float32(i)
 		}
 		r.must(writeBuffer(r.queue, in, 0, x))
-		e := r.run("affine", []int{1024}, []int{64}, nil, out, in, float32(0.5), int32(-3), uint32(n))
+		r.run("affine", 1024, 64, out, in, float32(0.5), int32(-3), uint32(n))
 		y := make([]float32, n)
-		r.must(ReadBuffer(r.queue, out, 0, y, e))
+		r.must(ReadBuffer(r.queue, out, 0, y))
 		for i := range y {
 			if want := 0.5*float32(i) - 3; y[i] != want {
 				t.Fatalf("affine: element %d is %v, want %v", i, y[i], want)
 			}
 		}
 
-		// Local memory, and a driver's choice of group for a 2-d grid.
+		// Local memory.
 		ints := make([]int32, 64)
 		for i := range ints {
 			ints[i] = int32(i)
 		}
 		r.must(writeBuffer(r.queue, in, 0, ints))
-		r.run("reversed", []int{64}, []int{16}, nil, out, in)
+		r.run("reversed", 64, 16, out, in)
 		r.must(ReadBuffer(r.queue, out, 0, ints))
 		for i, got := range ints {
 			if want := int32(i/16*16 + 15 - i%16); got != want {
 				t.Fatalf("reversed: element %d is %d, want %d", i, got, want)
 			}
 		}
-		r.run("grid", []int{8, 4}, nil, nil, out, int32(8))
-		r.must(ReadBuffer(r.queue, out, 0, ints[:32]))
-		for i, got := range ints[:32] {
-			if want := int32(i/8*100 + i%8); got != want {
-				t.Fatalf("grid: element %d is %d, want %d", i, got, want)
-			}
-		}
 
 		// 64-bit arguments.
 		longs := make([]uint64, 3)
-		r.run("wide", []int{3}, nil, nil, out, uint64(math.MaxUint64-4), uint64(math.MaxUint64))
+		r.run("wide", 3, 1, out, uint64(math.MaxUint64-4), uint64(math.MaxUint64))
 		r.must(ReadBuffer(r.queue, out, 0, longs))
 		for i, got := range longs {
 			if want := uint64(math.MaxUint64) - 5 + uint64(i); got != want {
@@ -235,7 +225,7 @@ func TestRealKernels(t *testing.T) {
 		}
 		if r.device.HasDouble() {
 			doubles := make([]float64, 3)
-			r.run("third", []int{3}, nil, nil, out, 1.0/3)
+			r.run("third", 3, 1, out, 1.0/3)
 			r.must(ReadBuffer(r.queue, out, 0, doubles))
 			if doubles[2] != 1.0/3+2 {
 				t.Errorf("third: got %v", doubles)
@@ -268,8 +258,8 @@ func TestRealFill(t *testing.T) {
 func TestRealProfiling(t *testing.T) {
 	onDevices(t, func(r *rig) {
 		out := r.buffer(4 * 64)
-		e := r.run("grid", []int{8, 8}, nil, nil, out, int32(8))
-		r.must(e.Wait())
+		e := r.run("wide", 8, 8, out, uint64(1), uint64(2))
+		r.must(r.queue.Finish())
 		var last int64
 		for _, m := range []ProfilingInfo{profilingCommandQueued, profilingCommandSubmit, ProfilingInfoCommandStart, ProfilingInfoCommandEnd} {
 			ns, err := e.GetProfilingInfo(m)
@@ -286,10 +276,14 @@ func TestRealProfiling(t *testing.T) {
 		q, err := r.context.CreateCommandQueue(r.device, 0)
 		r.must(err)
 		r.releaseLater(q)
-		e, err = q.EnqueueMarkerWithWaitList(nil)
+		k, err := r.program.CreateKernel("wide")
+		r.must(err)
+		r.releaseLater(k)
+		r.must(setArgs(k, out, uint64(1), uint64(2)))
+		e, err = q.EnqueueNDRangeKernel(k, 8, 8, true)
 		r.must(err)
 		r.releaseLater(e)
-		r.must(e.Wait())
+		r.must(q.Finish())
 		// Some simulators tell without being asked to.
 		if _, err := e.Duration(); err != nil && asError(t, err).Code != ProfilingInfoNotAvailable {
 			t.Errorf("without profiling: %v", err)
@@ -333,7 +327,7 @@ func TestRealBuildError(t *testing.T) {
 	})
 }
 
-// TestRealNonBlocking chains two transfers and a kernel by their events.
+// TestRealNonBlocking enqueues two transfers and a kernel, and waits once.
 func TestRealNonBlocking(t *testing.T) {
 	onDevices(t, func(r *rig) {
 		const n = 1 << 12
@@ -342,17 +336,14 @@ func TestRealNonBlocking(t *testing.T) {
 		for i := range x {
 			x[i] = float32(i)
 		}
-		w, err := r.queue.EnqueueWriteBuffer(in, false, 0, Bytes(x), nil)
-		r.must(err)
-		r.releaseLater(w)
-		e := r.run("affine", []int{n}, nil, []*Event{w}, out, in, float32(2), int32(1), uint32(n))
-		back, err := r.queue.EnqueueReadBuffer(out, false, 0, Bytes(x), []*Event{e})
-		r.must(err)
-		r.releaseLater(back)
-		r.must(back.Wait())
-		for i := range x {
-			if x[i] != 2*float32(i)+1 {
-				t.Fatalf("element %d is %v", i, x[i])
+		r.must(r.queue.Write(in, Bytes(x)))
+		r.run("affine", n, 64, out, in, float32(2), int32(1), uint32(n))
+		y := make([]float32, n)
+		r.must(r.queue.Read(out, Bytes(y)))
+		r.must(r.queue.Finish())
+		for i := range y {
+			if y[i] != 2*float32(i)+1 {
+				t.Fatalf("element %d is %v", i, y[i])
 			}
 		}
 	})

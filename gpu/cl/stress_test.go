@@ -67,23 +67,18 @@ func TestRealWithCollector(t *testing.T) {
 // oneRound sends data, computes and reads back, all of it non-blocking.
 func oneRound(q *CommandQueue, k *Kernel, in, out *MemObject, n, round int) error {
 	// Nothing but the binding refers to the data once it is enqueued.
-	w, err := q.EnqueueWriteBuffer(in, false, 0, Bytes(ramp(n, round)), nil)
-	if err != nil {
+	if err := q.Write(in, Bytes(ramp(n, round))); err != nil {
 		return err
 	}
 	if err := setArgs(k, out, in, float32(2), int32(round), uint32(n)); err != nil {
 		return err
 	}
-	e, err := q.EnqueueNDRangeKernel(k, []int{0}, []int{n}, []int{64}, []*Event{w})
+	e, err := q.EnqueueNDRangeKernel(k, n, 64, round%2 == 0)
 	if err != nil {
 		return err
 	}
 	y := make([]float32, n)
-	back, err := q.EnqueueReadBuffer(out, false, 0, Bytes(y), []*Event{nil, e})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(back.Wait(), back.Release(), e.Release(), w.Release()); err != nil {
+	if err := errors.Join(q.Read(out, Bytes(y)), q.Finish(), e.Release()); err != nil {
 		return err
 	}
 	for i := range y {
@@ -153,12 +148,8 @@ func parallelWorker(r *rig, worker, n int) (err error) {
 	defer func() { err = errors.Join(err, b.Release()) }()
 	for round := range 50 {
 		want := ramp(n, 1000*worker+round)
-		e, err := q.EnqueueWriteBuffer(b, false, 0, Bytes(want), nil)
-		if err != nil {
-			return err
-		}
 		got := make([]float32, n)
-		if err := errors.Join(ReadBuffer(q, b, 0, got, e), q.Finish(), e.Release()); err != nil {
+		if err := errors.Join(q.Write(b, Bytes(want)), ReadBuffer(q, b, 0, got), q.Finish()); err != nil {
 			return err
 		}
 		for i := range got {

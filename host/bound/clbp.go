@@ -235,16 +235,17 @@ func (p *clbpPass) descendProperty(k int, m mergedLayer, own noiseArrays, f form
 
 // noises reads a bound and the noise of the levels so far, the last first.
 func (p *clbpPass) noises(lo Array) (n Noises, err error) {
-	if n.Lo, err = p.read(lo); err != nil {
+	arrays := []Array{lo}
+	for _, level := range slices.Backward(slices.Sorted(maps.Keys(p.byLevel))) {
+		arrays = append(arrays, p.byLevel[level].mean, p.byLevel[level].variance)
+	}
+	all, err := p.readEach(arrays...)
+	if err != nil {
 		return Noises{}, err
 	}
-	for _, level := range slices.Backward(slices.Sorted(maps.Keys(p.byLevel))) {
-		a := p.byLevel[level]
-		mean, variance, err := p.readPair(a.mean, a.variance)
-		if err != nil {
-			return Noises{}, err
-		}
-		n.Mean, n.Var = append(n.Mean, mean), append(n.Var, variance)
+	n.Lo = all[0]
+	for pair := range slices.Chunk(all[1:], 2) {
+		n.Mean, n.Var = append(n.Mean, pair[0]), append(n.Var, pair[1])
 	}
 	return n, nil
 }

@@ -84,7 +84,7 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *sharp.Rows, err err
 	f := &flight{
 		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.down.Rows))}},
 		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.Rows))}, perBox: 1, cols: r, own: q.lists(k),
-		watch: watch{p.keepInputs, func(l int, a Array, _ int) { d.A[l], _ = p.read(a) }},
+		watch: watch{p.keepInputs, func(l int, a Array, _ int) { p.readLater(a, &d.A[l]) }},
 	}
 	p.down = d
 	bound := p.backSubstitute(k, f)

@@ -29,6 +29,36 @@ func ReadAll(dev Memory, a Array) ([]float64, error) {
 	return v, nil
 }
 
+// severalReader is a Memory of which several arrays are read in less time than one after another.
+type severalReader interface {
+	ReadSeveral(dst [][]float64, src []Array) error
+}
+
+// readSeveral is Read of several arrays.
+func readSeveral(dev Memory, dst [][]float64, src []Array) error {
+	if d, can := dev.(severalReader); can {
+		return d.ReadSeveral(dst, src)
+	}
+	for i, a := range src {
+		if err := dev.Read(dst[i], a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadEach is ReadAll of several arrays, for which a device may have the host wait once.
+func ReadEach(dev Memory, arrays ...Array) ([][]float64, error) {
+	all := make([][]float64, len(arrays))
+	for i, a := range arrays {
+		all[i] = make([]float64, a.Len())
+	}
+	if err := readSeveral(dev, all, arrays); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
 // Device performs the operations of bound propagation on arrays it owns.
 //
 // Package fallback is the definition: each operation there is one plain loop,

@@ -1,15 +1,29 @@
 package bound
 
+import "slices"
+
 // scratch owns the arrays of a pass and remembers its first error: after one,
 // nothing more is launched, no array is made, no number is read, and the pass returns it.
 type scratch struct {
 	owner  Device
 	arrays map[Array]bool
 	err    error
+	// later are arrays that are read with the next one, and no array is read without them.
+	later []reading
+}
+
+// reading is an array that is to be read, to where, and whether it has been released since.
+type reading struct {
+	a        Array
+	to       *[]float64
+	released bool
 }
 
 // launch runs an operation, unless something has failed: an array of it may be none only then.
 func (s *scratch) launch(op Operation) {
+	if s.err == nil && len(s.later) > 0 && slices.ContainsFunc(Outputs(op), func(o Output) bool { return s.awaited(o.Array) != nil }) {
+		_, s.err = s.readEach() // what is there now
+	}
 	if s.err == nil {
 		s.err = s.owner.Do(op)
 	}
@@ -64,6 +78,10 @@ func (s *scratch) interval(n int) Interval { return Interval{s.array(n), s.array
 // release gives arrays back early; nil and arrays of others are left alone.
 func (s *scratch) release(arrays ...Array) {
 	for _, a := range arrays {
+		if l := s.awaited(a); a != nil && l != nil {
+			l.released = true
+			continue
+		}
 		if a != nil && s.arrays[a] {
 			delete(s.arrays, a)
 			s.owner.Release(a)
@@ -75,37 +93,74 @@ func (s *scratch) free() {
 	for a := range s.arrays {
 		s.owner.Release(a)
 	}
-	s.arrays = nil
+	s.arrays, s.later = nil, nil
 }
 
 // read returns the numbers of an array, or none and the first error of the pass: whoever wants
 // numbers has to take the error too. What has no use for it may just return, as the pass ends with it.
 func (s *scratch) read(a Array) (v []float64, err error) {
-	if s.err == nil {
-		v, s.err = ReadAll(s.owner, a)
+	all, err := s.readEach(a)
+	if err != nil {
+		return nil, err
 	}
-	return v, s.err
+	return all[0], nil
+}
+
+// readEach is read of several arrays.
+func (s *scratch) readEach(arrays ...Array) (all [][]float64, err error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	later := s.later
+	s.later = nil
+	for _, l := range later {
+		arrays = append(arrays, l.a)
+	}
+	if all, s.err = ReadEach(s.owner, arrays...); s.err != nil {
+		return nil, s.err
+	}
+	own := len(all) - len(later)
+	for i, l := range later {
+		if *l.to = all[own+i]; l.released {
+			s.release(l.a)
+		}
+	}
+	return all[:own], nil
+}
+
+// readLater has an array read to where to points with the next that is read, and kept until then.
+func (s *scratch) readLater(a Array, to *[]float64) {
+	if s.err == nil {
+		s.later = append(s.later, reading{a: a, to: to})
+	}
+}
+
+// awaited is an array that is to be read, nil for others.
+func (s *scratch) awaited(a Array) *reading {
+	for i := range s.later {
+		if s.later[i].a == a {
+			return &s.later[i]
+		}
+	}
+	return nil
 }
 
 // readEnds is read of both ends of coefficients: hi is nil where there is none, and lo where these are numbers.
 func (s *scratch) readEnds(i Interval) (lo, hi []float64, err error) {
+	if i.Hi != nil && i.Hi != i.Lo {
+		return s.readPair(i.Lo, i.Hi)
+	}
 	if lo, err = s.read(i.Lo); err != nil || i.Hi == nil {
 		return lo, nil, err
 	}
-	if i.Hi == i.Lo {
-		return lo, lo, nil
-	}
-	hi, err = s.read(i.Hi)
-	return lo, hi, err
+	return lo, lo, nil
 }
 
 // readPair is read of two arrays.
 func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
-	if x, err = s.read(a); err != nil {
+	all, err := s.readEach(a, b)
+	if err != nil {
 		return nil, nil, err
 	}
-	if y, err = s.read(b); err != nil {
-		return nil, nil, err
-	}
-	return x, y, nil
+	return all[0], all[1], nil
 }

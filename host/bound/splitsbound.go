@@ -154,7 +154,7 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 		}
 		f.outputs = func(l int, of Interval) {
 			if l < 0 || p.layers[l].phases() {
-				answer.S[l+1], _ = p.read(of.Lo)
+				p.readLater(of.Lo, &answer.S[l+1])
 			}
 		}
 	}

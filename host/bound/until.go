@@ -95,3 +95,11 @@ func (u until) Read(dst []float64, src Array) error {
 	}
 	return u.Device.Read(dst, src)
 }
+
+// ReadSeveral is Read of several arrays, with one wait if the device can do that.
+func (u until) ReadSeveral(dst [][]float64, src []Array) error {
+	if err := u.over(); err != nil {
+		return err
+	}
+	return readSeveral(u.Device, dst, src)
+}

@@ -24,7 +24,18 @@ func TestUntil(t *testing.T) {
 	if err := errors.Join(err, dev.Write(a, []float64{1, 2}), dev.Read(got, a)); err != nil || got[0] != 1 || got[1] != 2 {
 		t.Errorf("before the end: %v, %v", got, err)
 	}
+	if all, err := bound.ReadEach(dev, a, a); err != nil || len(all) != 2 || all[1][1] != 2 {
+		t.Errorf("before the end: %v, %v", all, err)
+	}
+	blind := bound.Until(ctx, batched{fallback.New(bound.Float64)}) // which does not look inside
+	b, err := blind.NewArray(2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	end()
+	if _, err := bound.ReadEach(blind, b, b); !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadEach: %v", err)
+	}
 	if _, err := dev.NewArray(2); !errors.Is(err, context.Canceled) {
 		t.Errorf("NewArray: %v", err)
 	}

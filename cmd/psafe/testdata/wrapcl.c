@@ -5,12 +5,17 @@
    PSAFE_WRAP       "ACTION FUNCTION N": what happens at the N-th call of a function, or of any; the action
                     may be a number: the code that this call returns and all calls of that function from
                     then on, or this one alone with an x behind it
-   PSAFE_WRAP_COUNTS  a file for how often each function was called: 44 bytes of a name and a number each
+   PSAFE_WRAP_COUNTS  a file for how often each function was called, each kernel launched and what PSAFE_WRAP_SPOIL can
+                    name besides came: 44 bytes of a name and a number each
    PSAFE_WRAP_WHEN  a file: calls count only while it has something in it
    PSAFE_WRAP_GPU   if set, every device says that it is a GPU
    PSAFE_WRAP_LIE   "PARAM NUMBER": what clGetDeviceInfo answers, in 8 bytes
-   PSAFE_WRAP_KERNEL "KERNEL N": from its N-th launch on, what a kernel writes to its first argument
-                    begins with a wrong number
+   PSAFE_WRAP_SPOIL "OF N HOW SEED ARG": what the N-th of some transfers or launches carries is wrong; OF
+                    is write, read (but of receipts), receipts, or a kernel, of which argument ARG is
+                    spoiled; HOW is put (it begins with a wrong number), bit (one is turned over),
+                    signs (all are), half or kept (so much is what was there before), late (a write
+                    takes place some launches later) or lost (a launch does not), and with a + behind
+                    it all from then on are; the counts say how often as "spoiled"
    PSAFE_WRAP_NAME  what every device calls itself
    PSAFE_WRAP_CONTROL  "WHEN MODE": the processor's control word in the calling thread is
                     changed, at load, before or after each call, and left so, which the
@@ -86,8 +91,8 @@ static void count(const char *name) {
     if (!path) return;
     if (!counts) {
         int f = open(path, O_RDWR | O_CREAT, 0666);
-        if (f < 0 || ftruncate(f, 64 * sizeof *counts)) abort();
-        counts = mmap(NULL, 64 * sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
+        if (f < 0 || ftruncate(f, 256 * sizeof *counts)) abort();
+        counts = mmap(NULL, 256 * sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
     }
     int i = 0;
     while (*counts[i].name && strcmp(counts[i].name, name)) i++;
@@ -168,50 +173,132 @@ W clGetDeviceInfo(PARAMS) {
     return got;
 }
 
-/* Results, but not receipts, lose their minus signs. */
-W clEnqueueReadBuffer(PARAMS) {
-    FORWARD(clEnqueueReadBuffer)
-    if (lying && e < 4096)
-        for (uint32_t *w = (uint32_t *)f; w < (uint32_t *)(f + e); w++) *w &= 0x7fffffff;
+/* What PSAFE_WRAP_SPOIL says. */
+static struct { char of[64], how[16]; int n, argument, all; unsigned seed; } spoil;
+
+/* Whether the next of some kind is to be spoiled. */
+static int due(const char *of) {
+    count(of);
+    static int asked, n;
+    const char *what = getenv("PSAFE_WRAP_SPOIL");
+    if (!what) return 0;
+    if (!asked) {
+        asked = 1;
+        if (sscanf(what, "%63s %d %15s %u %d", spoil.of, &spoil.n, spoil.how, &spoil.seed, &spoil.argument) != 5) abort();
+        char *all = strchr(spoil.how, '+');
+        if (all) *all = 0, spoil.all = 1;
+    }
+    return !strcmp(of, spoil.of) && (++n == spoil.n || spoil.all && n > spoil.n);
+}
+
+static int how(const char *word) { return !strcmp(spoil.how, word); }
+
+/* Spoils what lies at now, where old was before; a bit is one of the first words. */
+static void spoiled(char *now, const char *old, size_t bytes, size_t words) {
+    static const float wrong = -0.75f;
+    char *was = memcpy(malloc(bytes), now, bytes);
+    uint32_t *w = (uint32_t *)now;
+    if (how("put")) memcpy(now, &wrong, bytes < sizeof wrong ? bytes : sizeof wrong);
+    if (how("bit")) w[spoil.seed % words] ^= 1u << (spoil.seed >> 16) % 32;
+    if (how("signs")) for (size_t k = 0; k < bytes / 4; k++) w[k] ^= 0x80000000u;
+    if (how("half")) memcpy(now + bytes / 8 * 4, old + bytes / 8 * 4, bytes - bytes / 8 * 4);
+    if (how("kept") || how("late")) memcpy(now, old, bytes);
+    if (memcmp(was, now, bytes)) count("spoiled");
+    free(was);
+}
+
+typedef W (*transfer)(W, W, W, W, W, W, W, W, W);
+static W ring; /* the first buffer that is filled */
+
+W clEnqueueFillBuffer(PARAMS) {
+    FORWARD(clEnqueueFillBuffer)
+    if (!ring) ring = b;
     return got;
 }
 
+/* Results, but not receipts, lose their minus signs. */
+W clEnqueueReadBuffer(PARAMS) {
+    int bad = due(b == ring ? "receipts" : "read");
+    char *old = bad ? memcpy(malloc(e), (void *)f, e) : NULL;
+    FORWARD(clEnqueueReadBuffer)
+    if (!c && (bad || lying)) ((W(*)(W))real("clFinish"))(a);
+    if (lying && b != ring)
+        for (uint32_t *w = (uint32_t *)f; w < (uint32_t *)(f + e); w++) *w &= 0x7fffffff;
+    if (bad) spoiled((char *)f, old, e, e / 4);
+    free(old);
+    return got;
+}
+
+static struct { W queue, mem, offset, size; char *data; int launches; } late;
+
 /* What is written loses them. */
 W clEnqueueWriteBuffer(PARAMS) {
+    if (b == late.mem) late.mem = 0;
     if (lying)
         for (uint32_t *w = (uint32_t *)f; w < (uint32_t *)(f + e); w++) *w &= 0x7fffffff;
+    if (due("write")) { /* what is said and not written is never freed: the device may take its time */
+        char *old = malloc(e), *said = memcpy(malloc(e), (void *)f, e);
+        ((transfer)real("clEnqueueReadBuffer"))(a, b, 1, d, e, (W)old, 0, 0, 0);
+        if (how("late")) {
+            late.queue = a, late.mem = b, late.offset = d, late.size = e, late.launches = 1 + spoil.seed % 4;
+            late.data = memcpy(malloc(e), said, e);
+        }
+        spoiled(said, old, e, e / 4);
+        f = (W)said;
+    }
     FORWARD(clEnqueueWriteBuffer)
     return got;
 }
 
-/* A kernel that is wrong for good. */
-static W wrong_kernel, wrong_memory;
+/* Kernels, and what their arguments of 8 bytes are. */
+static struct { W kernel, arguments[64]; char name[64]; } kernels[256];
+
+static int known(W kernel) {
+    int k = 0;
+    while (kernels[k].kernel && kernels[k].kernel != kernel) k++;
+    return k;
+}
 
 W clCreateKernel(PARAMS) {
     FORWARD_CREATE(clCreateKernel, c)
-    char name[64];
-    const char *wrong = getenv("PSAFE_WRAP_KERNEL");
-    if (wrong && sscanf(wrong, "%63s", name) == 1 && !strcmp(name, (const char *)b)) wrong_kernel = got;
+    int k = known(got);
+    kernels[k].kernel = got;
+    snprintf(kernels[k].name, sizeof kernels[k].name, "%s", (const char *)b);
     return got;
 }
 
 W clSetKernelArg(PARAMS) {
     FORWARD(clSetKernelArg)
-    if (wrong_kernel && a == wrong_kernel && (uint32_t)b == 0) wrong_memory = *(W *)d;
+    if (c == 8 && d) kernels[known(a)].arguments[(uint32_t)b] = *(W *)d;
     return got;
 }
 
 W clEnqueueNDRangeKernel(PARAMS) {
-    FORWARD(clEnqueueNDRangeKernel)
-    static int launches, from;
-    static W (*fill)(W, W, const void *, W, W, W, W, W, W);
-    if (!wrong_kernel || b != wrong_kernel) return got;
-    if (!fill) {
-        sscanf(getenv("PSAFE_WRAP_KERNEL"), "%*s %d", &from);
-        fill = real("clEnqueueFillBuffer");
+    int k = known(b), bad = due(kernels[k].name);
+    W mem = kernels[k].arguments[spoil.argument];
+    transfer read = bad ? (transfer)real("clEnqueueReadBuffer") : NULL;
+    size_t size = 0;
+    char *old = NULL, *now = NULL;
+    if (bad && how("lost")) {
+        count("spoiled");
+        return 0; /* nobody asks for an event */
     }
-    static const float wrong = -0.75f;
-    if (++launches >= from) fill(a, wrong_memory, &wrong, sizeof wrong, 0, sizeof wrong, 0, 0, 0);
+    if (bad) {
+        ((W(*)(W, W, W, void *, W))real("clGetMemObjectInfo"))(mem, 0x1102, sizeof size, &size, 0);
+        read(a, mem, 1, 0, size, (W)(old = malloc(size)), 0, 0, 0);
+    }
+    FORWARD(clEnqueueNDRangeKernel)
+    if (bad) {
+        size_t words = (size_t)1 << (spoil.seed >> 8) % 8;
+        read(a, mem, 1, 0, size, (W)(now = malloc(size)), 0, 0, 0);
+        spoiled(now, old, size, words < size / 4 ? words : size / 4);
+        ((transfer)real("clEnqueueWriteBuffer"))(a, mem, 1, 0, size, (W)now, 0, 0, 0);
+        free(old), free(now);
+    }
+    if (late.mem && --late.launches == 0) {
+        ((transfer)real("clEnqueueWriteBuffer"))(late.queue, late.mem, 1, late.offset, late.size, (W)late.data, 0, 0, 0);
+        late.mem = 0;
+    }
     return got;
 }
 
@@ -221,5 +308,4 @@ WRAP_CREATE(clCreateCommandQueue, d) WRAP(clReleaseCommandQueue) WRAP(clFinish)
 WRAP_CREATE(clCreateBuffer, e) WRAP(clReleaseMemObject)
 WRAP_CREATE(clCreateProgramWithSource, e) WRAP(clBuildProgram) WRAP(clGetProgramBuildInfo) WRAP(clReleaseProgram)
 WRAP(clGetKernelWorkGroupInfo) WRAP(clReleaseKernel)
-WRAP(clEnqueueFillBuffer) WRAP(clEnqueueMarkerWithWaitList)
-WRAP(clWaitForEvents) WRAP(clGetEventInfo) WRAP(clGetEventProfilingInfo) WRAP(clReleaseEvent)
+WRAP(clGetEventProfilingInfo) WRAP(clReleaseEvent)

@@ -27,7 +27,7 @@ enum { INVALID_VALUE = -30, PLATFORM_NOT_FOUND = -1001, DEVICE_NOT_FOUND = -1 };
 static char fail_name[64];
 static int fail_code, fail_skip;
 static int lose_after = -1; /* queue calls until the device is lost; -1: never */
-static int live, platforms = 1, devices = 1, event_status, null_objects;
+static int live, platforms = 1, devices = 1, null_objects;
 static cl_uint last_param; /* of the call that failed */
 static cl_uint lie_param;  /* of the number that is a lie, 0: none */
 static cl_ulong lie_number;
@@ -50,7 +50,7 @@ static void drop_pending(void);
 void fake_reset(void) {
     drop_pending();
     fail_name[0] = 0;
-    fail_code = fail_skip = live = event_status = null_objects = 0;
+    fail_code = fail_skip = live = null_objects = 0;
     lose_after = -1;
     platforms = devices = 1;
     lie_param = 0;
@@ -66,7 +66,6 @@ void fake_fail(const char *name, int code, int skip) {
 void fake_lose(int after) { lose_after = after; }
 void fake_platforms(int n) { platforms = n; }
 void fake_devices(int n) { devices = n; }
-void fake_event_status(int s) { event_status = s; }
 void fake_null_objects(int on) { null_objects = on; }
 void fake_lie(cl_uint param, cl_ulong number) { lie_param = param; lie_number = number; }
 void fake_length(cl_ulong length) { lie_length = length; }
@@ -235,6 +234,7 @@ void *clCreateBuffer(void *context, cl_ulong flags, size_t size, void *host, cl_
 }
 cl_int clReleaseMemObject(struct mem *m) {
     ENTER(clReleaseMemObject, 0);
+    run_pending(); /* a buffer stays until the commands that use it have ended */
     free(m->data);
     return destroy(m);
 }
@@ -314,26 +314,8 @@ cl_int clEnqueueFillBuffer(void *q, struct mem *m, const void *pattern, size_t l
     return 0;
 }
 #endif
-cl_int clEnqueueMarkerWithWaitList(void *q, cl_uint n, void *const *wait, void **event) {
-    ENTER_QUEUE(clEnqueueMarkerWithWaitList);
-    signal_event(event);
-    return 0;
-}
-
 /* ---- events ---- */
 
-cl_int clWaitForEvents(cl_uint n, void *const *events) {
-    ENTER(clWaitForEvents, 0);
-    if (n == 0) return INVALID_VALUE;
-    if (lose_after == 0) return -14;
-    run_pending();
-    return event_status < 0 ? -14 : 0;
-}
-cl_int clGetEventInfo(void *e, cl_uint name, size_t size, void *value, size_t *got) {
-    ENTER(clGetEventInfo, name);
-    int status = lose_after == 0 ? 1 : event_status;
-    return answer(&status, sizeof status, size, value, got);
-}
 cl_int clGetEventProfilingInfo(void *e, cl_uint name, size_t size, void *value, size_t *got) {
     ENTER(clGetEventProfilingInfo, name);
     return number(1000 * (cl_ulong)(name - 0x1280), 8, size, value, got);
