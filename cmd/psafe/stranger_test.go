@@ -140,7 +140,7 @@ func TestStrangeDevices(t *testing.T) {
 func TestOneStart(t *testing.T) {
 	needOpenCL(t)
 	wrap(t, "PSAFE_WRAP_GPU=1")
-	asked, auto := countCalls(t, exitDone, oneImage("--device", "0:0")...), countCalls(t, exitDone, oneImage("--device", "auto")...)
+	asked, auto := countCalls(t, nil, exitDone, oneImage("--device", "0:0")...), countCalls(t, nil, exitDone, oneImage("--device", "auto")...)
 	for _, call := range []string{"clCreateContext", "clBuildProgram"} {
 		if n := asked[call]; n == 0 || auto[call] != n {
 			t.Errorf("%s is called %d times by auto, %d times where the device is named", call, auto[call], n)
