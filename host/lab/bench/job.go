@@ -105,9 +105,25 @@ func (c counted) Within(over func() error) bound.Device {
 	if d, can := c.Device.(interface {
 		Within(over func() error) bound.Device
 	}); can {
-		c.Device = d.Within(over)
+		return counting(d.Within(over), c.count)
 	}
-	return c
+	return counting(c.Device, c.count)
+}
+
+// ReadSeveral counts one call for as many arrays as the device reads with one wait.
+func (c counted) ReadSeveral(to [][]float64, from []bound.Array) error {
+	if d, can := c.Device.(interface {
+		ReadSeveral(to [][]float64, from []bound.Array) error
+	}); can {
+		c.moved.Add(1)
+		return d.ReadSeveral(to, from)
+	}
+	for i, a := range from {
+		if err := c.Read(to[i], a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c counted) Do(op bound.Operation) error {
