@@ -126,8 +126,8 @@ func TestDigestWritten(t *testing.T) {
 		{"wrong for a Read", 0, true, func(d *Device, in, out *array) error {
 			return errors.Join(d.queue.Write(in.mem, wrong), d.Read(make([]float64, 3), in), d.queue.Write(in.mem, cl.Bytes([]float32{1, 2, 3})), square(d, in, out))
 		}},
-		{"written, and written over by a launch", 2, false, func(d *Device, in, out *array) error {
-			return errors.Join(d.Write(out, right), square(d, in, out))
+		{"written, and written over by a launch", 3, false, func(d *Device, in, out *array) error {
+			return errors.Join(square(d, in, out), d.Write(out, right), square(d, in, out))
 		}},
 		{"written again", 2, false, func(d *Device, in, out *array) error {
 			return errors.Join(d.queue.Write(in.mem, wrong), d.Write(in, right), square(d, in, out))

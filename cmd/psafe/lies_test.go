@@ -69,6 +69,7 @@ func drawLie(r *rand.Rand, j *driverJob, turn int) driverLie {
 	}
 	n := j.opened[of] + 1 + r.IntN(max(1, j.all[of]-j.opened[of]))
 	l := driverLie{seen: recheck == "recheck=0" && way != "late"} // a late write may still come before whoever takes it
+	l.crashes = true                                              // a list of places that is wrong may lead a kernel out of its memory before anybody looks
 	l.env = []string{fmt.Sprintf("PSAFE_WRAP_SPOIL=%s %d %s %d %d", of, n, way, r.Uint32(), argument)}
 	l.args = []string{"--options", recheck}
 	return l
