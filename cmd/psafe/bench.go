@@ -26,20 +26,20 @@ sums), 2 per row and weight for back-substitution. The best of several runs
 counts, after one that warms up. With --options profile each OpenCL kernel of
 a workload has a row of its own.
 
-With --job it certifies as psafe certify does with the flags behind --, writes no
-records unless they say where, and says where the time went:
+With --job it certifies as psafe certify does with the flags behind --, writes
+no records unless they say where, and says where the time went:
 
   psafe bench --job -- --posterior net.npz --inputs images.gz --eps 0.01
 
-The wall time is that of opening devices with their self-tests, of standing still
-for a device (waiting), of the host on all its cores (parallel), and the rest
-(serial), reading files and launching kernels among it. Kernels run beside the
-host. Calls are operations, reads and writes, passes those of clbp.`
+The wall time is that of opening devices with their self-tests, of standing
+still for a device (waiting), of the host on all its cores (parallel), and the
+rest (serial), reading files and launching kernels among it. Kernels run beside
+the host. Calls are operations, reads and writes, passes those of clbp.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
 	var job bench.Settings
-	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits; or of a job", benchAbout, anyNumber)
+	cmd, f := newCommand("bench", "speed of operations beside the device's limits, or of a job", benchAbout, anyNumber)
 	keys := newOptions()
 	device.add(f, keys)
 	addOptions(f, keys)

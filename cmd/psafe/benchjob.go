@@ -19,7 +19,7 @@ func benchJob(ctx context.Context, f *pflag.FlagSet, asJSON bool, stdout, stderr
 	var misplaced error
 	f.Visit(func(flag *pflag.Flag) {
 		if flag.Name != "job" && flag.Name != "json" {
-			misplaced = fmt.Errorf("bench --job: --%s belongs to psafe certify: write it behind --", flag.Name)
+			misplaced = fmt.Errorf("bench: --%s belongs to psafe certify: write it behind --", flag.Name)
 		}
 	})
 	if misplaced != nil {
