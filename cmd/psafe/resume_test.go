@@ -267,7 +267,10 @@ func TestTakenOver(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		done := false
 		second := func() error {
-			if text, err := os.ReadFile(out + certify.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) < 3 { // records are written beside the work
+			if text, err := os.ReadFile(out + certify.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) < 3 {
+				if err == nil && !done {
+					time.Sleep(time.Millisecond) // records are written beside the work
+				}
 				return nil
 			}
 			done = true
