@@ -1,7 +1,5 @@
 package bound
 
-import "slices"
-
 // scratch owns the arrays of a pass and remembers its first error: after one,
 // nothing more is launched, no array is made, no number is read, and the pass returns it.
 type scratch struct {
@@ -21,17 +19,26 @@ type reading struct {
 
 // launch runs an operation, unless something has failed: an array of it may be none only then.
 func (s *scratch) launch(op Operation) {
-	if s.err == nil && len(s.later) > 0 && slices.ContainsFunc(Outputs(op), func(o Output) bool { return s.awaited(o.Array) != nil }) {
-		_, s.err = s.readEach() // what is there now
+	if len(s.later) > 0 {
+		for _, o := range Outputs(op) {
+			s.changing(o.Array)
+		}
 	}
 	if s.err == nil {
 		s.err = s.owner.Do(op)
 	}
 }
 
+// changing reads what is awaited if one of it is about to get other numbers.
+func (s *scratch) changing(a Array) {
+	if s.err == nil && s.awaited(a) != nil {
+		_, s.err = s.readEach()
+	}
+}
+
 // write copies numbers to an array.
 func (s *scratch) write(to Array, v []float64) {
-	if s.err == nil {
+	if s.changing(to); s.err == nil {
 		s.err = s.owner.Write(to, v)
 	}
 }

@@ -53,6 +53,7 @@ func TestReadLater(t *testing.T) {
 		{"nothing", func(s *scratch, a Array) {}, 1, 0, 1},
 		{"released", func(s *scratch, a Array) { s.release(a) }, 1, 1, 1},
 		{"written by an operation", func(s *scratch, a Array) { s.launch(SquareRows{Square: a, A: a, N: 2}) }, 2, 0, 1},
+		{"written by the host", func(s *scratch, a Array) { s.write(a, []float64{8, 8}) }, 2, 0, 1},
 		{"another written", func(s *scratch, a Array) { s.launch(SquareRows{Square: s.array(2), A: a, N: 2}) }, 1, 0, 1},
 	} {
 		d := &slate{}

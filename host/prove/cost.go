@@ -35,8 +35,9 @@ func taskCost(e *engine.Engine, cfg Config) float64 {
 	return cost
 }
 
-// attacked is how many times as long as its bounds an attack on a drawn network takes.
-const attacked = 100
+// attacked is how many times as long as its bounds a drawn network takes at least: some are attacked, most are
+// proved before.
+const attacked = 5
 
 // networkCost is about how many multiplications it takes to decide a drawn network, at least: one
 // that lines leave open takes many times as long. Where inputs are few, T is cut. The factors are
@@ -84,7 +85,7 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	if cfg.Samples > 0 && !drawn {
 		each := networkCost(post)
 		if post.Inputs() > decide.FewInputs {
-			each *= attacked // by loops that are slower than those of bounds
+			each *= attacked
 		}
 		work += each * float64(cfg.Samples)
 	}
