@@ -2,6 +2,7 @@ package bound_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -109,7 +110,11 @@ func TestInputLines(t *testing.T) {
 func TestFeatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
 	for i := range testscale.Cases(t, 150) {
-		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0, Outputs: 1 + r.IntN(3)})
+		var kinds []network.Activation // all
+		if i%2 == 0 {
+			kinds = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.2}}
+		}
+		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0, Outputs: 1 + r.IntN(3), Kinds: kinds})
 		top := len(post.Layers) - 1
 		features := post.Features(top)
 		spread := post.Layers[top].Weight
@@ -134,6 +139,43 @@ func TestFeatures(t *testing.T) {
 					t.Fatalf("%d: number %d is %v, want %v", i, at, c[0][at], v)
 				}
 			}
+		}
+		for range 4 {
+			if kinds != nil {
+				belowFeatures(t, r, got, features, box)
+			}
+		}
+	}
+}
+
+// belowFeatures: at a point of a box without negative numbers lines are at most what they are of, in rational
+// numbers.
+func belowFeatures(t *testing.T, r *rand.Rand, lines *bound.InputLines, features *posterior.Posterior, box property.Box) {
+	t.Helper()
+	x := make([]*big.Rat, len(box.Lo))
+	for k := range x {
+		x[k] = networktest.Rat(box.Lo[k] + float64(r.IntN(3))/2*(box.Hi[k]-box.Lo[k]))
+	}
+	values := networktest.Rational(features.Network(), features.Mean(), x)
+	for row := range lines.Rows {
+		value := values[row%len(values)]
+		if row >= len(values) {
+			value = new(big.Rat).Neg(value)
+		}
+		line := networktest.Rat(lines.Lo[row])
+		for k := range x {
+			a := lines.ALo[k*lines.Rows+row]
+			least := bound.Float32.RoundLo(box.Lo[k])
+			if a < 0 {
+				least = bound.Float32.RoundHi(box.Hi[k])
+			}
+			moved := new(big.Rat).Sub(x[k], networktest.Rat(least))
+			line.Add(line, moved.Mul(moved, networktest.Rat(a)))
+			loose := networktest.Rat(lines.Loose * math.Abs(a))
+			line.Sub(line, loose.Mul(loose, x[k]))
+		}
+		if value.Cmp(line) < 0 {
+			t.Errorf("row %d of %d is %s at a point, the line there %s", row, lines.Rows, value.FloatString(12), line.FloatString(12))
 		}
 	}
 }
