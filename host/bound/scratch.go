@@ -19,7 +19,7 @@ type reading struct {
 
 // launch runs an operation, unless something has failed: an array of it may be none only then.
 func (s *scratch) launch(op Operation) {
-	if len(s.later) > 0 {
+	if s.err == nil && len(s.later) > 0 {
 		for _, o := range Outputs(op) {
 			s.changing(o.Array)
 		}
