@@ -7,8 +7,8 @@ func (d *Device[T]) Vary(a bound.Vary) error {
 	radius, radiusSq, maxSq := d.data(a.Radius), d.data(a.RadiusSq), d.data(a.MaxSq)
 	zLo, zHi := d.interval(a.Z)
 	mean, variance := d.data(a.Mean), d.data(a.Var)
-	q, lipschitz := T(a.Quantile), T(a.Lipschitz)
-	return d.parallel(a.N, 2048, func(from, to int) {
+	lipschitz := T(a.Lipschitz)
+	return d.ofItems(a.Quantile, a.Quantiles, a.N, a.Each, func(q T, from, to int) {
 		for i := from; i < to; i++ {
 			by := d.up(mean[i] + d.up(T(q*d.rootUp(variance[i]))))
 			r := d.upper(min(d.up(T(lipschitz*by)), d.up(zHi[i]-zLo[i])))

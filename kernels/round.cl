@@ -265,6 +265,29 @@ INLINE vec rootUp(vec x) {
     return ok ? c : goMax(x, VEC(R(1.0)));
 }
 
+/* quantileOf is that of each of the n numbers from i on: q or, where there are quantiles, that of
+   the item, of which `each` numbers are. One that is not at least 0 counts as infinite, so that
+   what rests on it is unknown. Go: ofItems in fallback/widen.go. */
+INLINE vec quantileOf(const __global real *quantiles, const int has, const int each, const real q, int i, int n) {
+#if VW == 1
+    vec v = has ? quantiles[i / each] : q;
+#else
+    vec v = VEC(q);
+    if (has) {
+        const int first = i / each;
+        v = VEC(quantiles[first]);
+        if ((i + min(n, VW) - 1) / each != first) {
+            real lane[VW];
+            for (int k = 0; k < VW; k++) {
+                lane[k] = k < n ? quantiles[(i + k) / each] : R(0.0);
+            }
+            v = JOIN(vload, VW)(0, lane);
+        }
+    }
+#endif
+    return v >= R(0.0) ? v : VEC(INFINITE);
+}
+
 #if VW > 1
 /* widest is the largest lane, NaN if one is. */
 #define FOLD(n)                                                             \

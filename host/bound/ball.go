@@ -173,7 +173,7 @@ func (p *clbpPass) widenUnits() {
 		{none, h.mag, func(u *ballUnits) []float64 { return u.most }},
 	} {
 		mean := p.upload(w.of)
-		p.launch(Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance, Quantile: p.query.Quantiles.Single, N: n})
+		p.widenBy(ofSingle, n, Widen{Lower: w.lower, Upper: w.upper, Mean: mean, Var: variance})
 		p.release(mean)
 	}
 	p.release(variance, none)

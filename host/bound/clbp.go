@@ -42,6 +42,7 @@ func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
 func (p *clbpPass) run() error {
 	p.result = CLBPMargins{Items: p.pass.query.Batch.Items, Rows: p.query.Rows.rows}
 	last := len(p.layers) - 1
+	p.prepareQuantiles()
 	p.beginShare()
 	for k := range last {
 		p.hiddenLayer(k)
@@ -107,10 +108,9 @@ func (p *clbpPass) aroundCentre(k int) bool {
 // ownNoise finds the noise that layer k adds to each of its units, and widens their intervals
 // by it.
 func (p *clbpPass) ownNoise(k int) {
-	l, h, q := &p.layers[k], p.hidden[k], p.query.Quantiles
-	quantile := q.Single
+	l, h, quantile := &p.layers[k], p.hidden[k], ofSingle
 	if l.class == loose {
-		quantile = q.Loose
+		quantile = ofLoose
 	}
 	radius, maxSq := p.joinRadius(k), p.join(k, func(s int) Array { return p.radiusOf(s).maxSq })
 	sd := p.sdMean[k]
@@ -127,10 +127,11 @@ func (p *clbpPass) ownNoise(k int) {
 	if p.common != nil {
 		p.commonUnits(k)
 		if own = p.alone; k > 0 && !p.together { // two levels
-			quantile = q.Many[1]
+			quantile = ofMany + 1
 		}
 	}
-	p.launch(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
+	n := p.pass.query.Batch.Items * l.out
+	p.widenBy(quantile, n, Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance})
 }
 
 // lastLayer merges the property into the last layer's means and takes it down.

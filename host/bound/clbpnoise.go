@@ -53,7 +53,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	}
 	p.sharpenUnits(k)
 	n := p.pass.query.Batch.Items * rows
-	p.launch(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
+	p.widenBy(ofMany+len(p.met)-1, n, Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance})
 	p.dropTotal()
 }
 

@@ -33,23 +33,13 @@ func (c *Deviations) Model() *Model { return c.model }
 // AbsMean[k][j] >= E|W_j|.
 type Moments struct{ AbsMean [][]float64 }
 
-// Quantiles say how many standard deviations of noise a hidden bound allows for:
-// what the probability of more is, is the caller's affair (docs/theory.md (13), (13a)).
-type Quantiles struct {
-	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
-	// layer k by back-substitution, which have that of k+1 layers; Radius is for
-	// how far neurons vary over T. Of a network that is no chain Many[l-1] is for rows that met the
-	// noise of l levels, and Loose for bounds that only roundings need.
-	Single, Radius float64
-	Loose          float64
-	Many           []float64
-}
-
 // CLBPQuery is one batch: Rows per input.
 type CLBPQuery struct {
 	Inputs    *Noisy
 	Rows      *Rows
 	Quantiles Quantiles
+	// Apart, if it is not nil, has the quantiles of each item, in the place of Quantiles.
+	Apart []Quantiles
 	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
 	// of the property's rows: on the host, which takes longer than the rest.
 	Sharp bool
@@ -208,6 +198,8 @@ type clbpPass struct {
 	reached sharp.Reach
 	result  CLBPMargins
 	share   passShare
+	// quantiles are what prepareQuantiles has made.
+	quantiles passQuantiles
 	// ball is nil where T is made of boxes.
 	ball *ballPass
 }

@@ -77,8 +77,10 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 	l := &p.layers[k]
 	n := p.pass.query.Batch.Items * l.out
 	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
-	p.launch(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
-		Quantile: p.query.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
+	v := Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
+		Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n}
+	v.Quantile, v.Quantiles, v.Each = p.quantile(ofRadius, n)
+	p.launch(v)
 	p.observe("radius", k, s.radius)
 	p.observe("radius.square", k, s.radiusSq)
 	p.observe("most.square", k, s.maxSq)
@@ -90,7 +92,7 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
 	n := p.pass.query.Batch.Items * p.layers[k].out
 	low, radius := p.holding(make([]float64, n)), p.holding(make([]float64, n))
-	p.launch(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
+	p.widenBy(ofRadius, n, Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance})
 	p.release(low)
 	p.observe("radius", k, radius)
 	return radius

@@ -109,7 +109,7 @@ func (p *clbpPass) sharpenUnits(k int) {
 	if p.down = nil; d == nil || d.Top != k || p.err != nil {
 		return
 	}
-	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
+	precision, which := p.dev.Precision(), ofMany+len(p.met)-1
 	mean, variance, err := p.readPair(p.total.mean, p.total.variance)
 	if err != nil {
 		return
@@ -124,6 +124,7 @@ func (p *clbpPass) sharpenUnits(k int) {
 			errs[i] = err
 			return
 		}
+		quantile := p.quantileOf(which, i)
 		for r := range d.Rows {
 			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.Rows+r
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {

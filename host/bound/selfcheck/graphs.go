@@ -86,12 +86,13 @@ func cut(dev bound.Device, numbers *numbers, post *posterior.Posterior, chunk in
 		if _, err := m.Propagate(q); err != nil {
 			return err
 		}
-		return noisyPass(m, post, regions, q.Rows)
+		return noisyPass(m, post, regions, q.Rows, true)
 	})
 }
 
-// noisyPass runs PropagateCLBP.
-func noisyPass(m *bound.Model, post *posterior.Posterior, regions []property.Box, rows *bound.Rows) error {
+// noisyPass runs PropagateCLBP; if quantiles are apart, each region has its own, and the last one's are
+// below 0 in part.
+func noisyPass(m *bound.Model, post *posterior.Posterior, regions []property.Box, rows *bound.Rows, apart bool) error {
 	c, err := m.NewDeviations(post, momentsOf(post))
 	if err != nil {
 		return err
@@ -102,10 +103,20 @@ func noisyPass(m *bound.Model, post *posterior.Posterior, regions []property.Box
 		return err
 	}
 	defer m.ReleaseNoisy(in)
-	q := bound.Quantiles{Single: 2, Radius: 1.5, Loose: 3}
-	for k := range post.Layers {
-		q.Many = append(q.Many, 2+float64(k)/4)
+	quantiles := func(more float64) bound.Quantiles {
+		q := bound.Quantiles{Single: 2 + more, Radius: 1.5 + more, Loose: 3 + more}
+		for k := range post.Layers {
+			q.Many = append(q.Many, 2+more+float64(k)/4)
+		}
+		return q
 	}
-	_, err = c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q})
+	query := bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: quantiles(0)}
+	if apart {
+		for i := range regions {
+			query.Apart = append(query.Apart, quantiles(float64(i)/8))
+		}
+		query.Apart[len(regions)-1].Radius = -1
+	}
+	_, err = c.PropagateCLBP(query)
 	return err
 }

@@ -33,6 +33,7 @@ const (
 	wideRows                     // coefficients of rows are intervals
 	sampled                      // boxes are round samples, not round the means
 	noisy                        // concentration LBP as well
+	apart                        // of that, each input has quantiles of its own
 	shared                       // and the operations of weights in several places
 	brief                        // the query is one of Brief
 )
@@ -47,9 +48,9 @@ func jobs(p bound.Precision) []job {
 		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy | shared | brief},
 		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, brief},
 		{"deep", []int{35, 66, 33, 4}, relu, 0.25, many, signed | sampled},
-		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, of(7, 3, 3), signed | noisy},
+		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, of(7, 3, 3), signed | noisy | apart},
 		{"signed", []int{5, 37, 20, 3}, tanh, 1, many, signed | wideRows | sampled},
-		{"signed, shared", []int{5, 37, 20, 3}, tanh, 0.25, grid, signed | noisy | brief},
+		{"signed, shared", []int{5, 37, 20, 3}, tanh, 0.25, grid, signed | noisy | apart | brief},
 		{"overflow", []int{3, 5, 2}, relu, p.Max() * 0x1p-10, pairs, signed},
 		// Enough items for the tiles in which a GPU shares a weight box; the first
 		// layer of the first box has gamma 0, so there are two.
@@ -163,7 +164,7 @@ func (j *job) run(dev bound.Device, seed uint32) error {
 				return err
 			}
 		}
-		return noisyPass(m, post, regions, q.Rows)
+		return noisyPass(m, post, regions, q.Rows, j.options&apart != 0)
 	})
 }
 

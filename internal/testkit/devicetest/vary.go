@@ -8,14 +8,14 @@ import (
 
 type varyCase struct {
 	bound.Vary
+	quantiles
 	z              ends
 	mean, variance []float64
 }
 
 func drawVary(g *gen) opCase {
-	c := &varyCase{Vary: bound.Vary{
-		N: g.length(), Quantile: g.p.Nearest(8 * g.Float64()), Lipschitz: []float64{1, 0.25}[g.IntN(2)],
-	}}
+	c := &varyCase{Vary: bound.Vary{N: g.length(), Lipschitz: []float64{1, 0.25}[g.IntN(2)]}}
+	c.quantiles = drawQuantiles(g, c.N)
 	c.z, c.mean, c.variance = g.intervals(c.N), g.magnitudes(c.N), g.magnitudes(c.N)
 	if g.oneIn(4) {
 		g.unbound(&c.z)
@@ -28,6 +28,7 @@ func drawVary(g *gen) opCase {
 
 func (c *varyCase) call(e *env) error {
 	a := c.Vary
+	a.Quantile, a.Quantiles, a.Each = c.one, c.upload(e), c.each
 	a.Radius, a.RadiusSq, a.MaxSq = e.out("Radius", a.N), e.out("RadiusSq", a.N), e.out("MaxSq", a.N)
 	a.Z, a.Mean, a.Var = e.pair("Z", c.z), e.in("Mean", c.mean), e.in("Var", c.variance)
 	if e.err != nil {
@@ -38,8 +39,12 @@ func (c *varyCase) call(e *env) error {
 
 func (c *varyCase) check(k *checker, out []output) {
 	for i := range c.N {
-		by := mul(exact(c.Lipschitz), add(exact(c.mean[i]), mul(exact(c.Quantile), rootDown(exact(c.variance[i])))))
+		quantile, known := c.of(i)
 		width := sub(exact(c.z.hi[i]), exact(c.z.lo[i]))
+		by := width
+		if known {
+			by = mul(exact(c.Lipschitz), add(exact(c.mean[i]), mul(exact(quantile), rootDown(exact(c.variance[i])))))
+		}
 		radius, m := least(by, width), exact(max(-c.z.lo[i], c.z.hi[i]))
 		k.upper("Radius", i, out[0].v[i], radius)
 		k.upper("RadiusSq", i, out[1].v[i], mul(radius, radius))
