@@ -10,7 +10,6 @@ import (
 	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
-	"psafe/host/prove/ontop"
 	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -138,60 +137,6 @@ func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 	return tau * events * (of(e).noisy().MostEvents() / 2) * (1 + 0x1p-50)
 }
 
-// judgeAt bounds the failure of cells with one tau.
-func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
-	boxes := func(c *cell) bool { return c.ball == nil }
-	if balls := slices.DeleteFunc(slices.Clone(cells), boxes); len(balls) > 0 && len(balls) < len(cells) { // a batch is of one kind
-		if err := m.judgeAt(ctx, balls, tau); err != nil {
-			return err
-		}
-		cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !boxes(c) })
-	}
-	if len(cells) == 0 {
-		return nil
-	}
-	m.balls = cells[0].ball != nil
-	rows := 0
-	for _, c := range cells {
-		rows = max(rows, len(c.task.S.Rows))
-	}
-	most := m.cellChunk(rows)
-	if m.features {
-		most = min(most, m.chunkOnTop(of(m.e).noisy(), of(m.e).topInputs(), cells))
-	}
-	for chunk := range slices.Chunk(cells, most) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
-			answers = make([]engine.Answer, len(part))
-			err = m.propagate(on, part, Quantiles(m.e, on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
-				top, has, numbers := 1.0, *c, noisesOf(c, n, i)
-				if m.features {
-					known := ontop.NewCell(n.Features, i, of(m.e).topInputs(), c.box, on.Device().Precision())
-					top, numbers = m.topUp(c, known), append(numbers, known.Numbers()...)
-					has.take(top, 0)
-				}
-				fail, err := m.failUp(&has, n, i, tau)
-				if err != nil {
-					return err
-				}
-				answers[i] = engine.Answer{Numbers: numbers, Take: func() {
-					c.take(top, 0)
-					// All rows by one tau: tails by another one stand on hidden bounds of their own.
-					c.take(fail, tau)
-				}}
-				return nil
-			})
-			return answers, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // cellChunk returns how many cells fit the device at a time.
 func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - of(m.e).noisy().CLBPBytes()
@@ -220,9 +165,26 @@ func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles
 
 // propagate runs one batch on a model and calls take for each cell, on all cores.
 func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
-	conc, err := of(m.e).deviationsOn(on)
+	n, err := m.margins(on, cells, bound.CLBPQuery{Quantiles: q})
 	if err != nil {
 		return err
+	}
+	errs := make([]error, len(cells))
+	fault.OnCores(context.Background(), len(cells), func(i int) { errs[i] = take(cells[i], n, i) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// margins runs one batch on a model, by the quantiles of q: an item for each cell, of which one may be
+// there several times.
+func (m method) margins(on *bound.Model, cells []*cell, q bound.CLBPQuery) (*bound.CLBPMargins, error) {
+	conc, err := of(m.e).deviationsOn(on)
+	if err != nil {
+		return nil, err
 	}
 	on = conc.Model()
 	var boxes []property.Box
@@ -236,26 +198,17 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 	}
 	in, err := upload(on, boxes, balls)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer on.ReleaseNoisy(in)
 	dr, err := on.UploadRows(rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes(), Features: m.features})
-	if err != nil {
-		return err
-	}
-	errs := make([]error, len(cells))
-	fault.OnCores(context.Background(), len(cells), func(i int) { errs[i] = take(cells[i], n, i) })
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	q.Inputs, q.Rows = in, dr
+	q.Sharp, q.Slopes, q.HiddenSlopes, q.Features = m.sharp(), m.slopes(), m.hiddenSlopes(), m.features
+	return conc.PropagateCLBP(q)
 }
 
 // upload uploads boxes, or what each has in common with its ball.

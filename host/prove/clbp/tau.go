@@ -2,7 +2,6 @@ package clbp
 
 import (
 	"context"
-	"maps"
 	"math"
 	"slices"
 
@@ -77,28 +76,30 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if err := m.refute(ctx, cells); err != nil {
 		return err
 	}
-	var up, fromTop []*cell
+	up, down := m.tausUp(), m.tausUp()
+	slices.Reverse(down)
+	var tries []*try
 	for _, c := range cells {
 		switch {
 		case c.refuted:
 		case c.fail >= 1:
-			fromTop = append(fromTop, c)
+			tries = append(tries, &try{c: c, taus: down, climbs: true})
 		case c.fail > Enough:
-			up = append(up, c)
+			tries = append(tries, &try{c: c, taus: up, climbs: true})
 		}
 	}
-	taus := m.tausUp()
-	if err := m.follow(ctx, up, taus); err != nil {
+	if err := m.follow(ctx, tries); err != nil {
 		return err
 	}
-	// Gains that became small on the way up may be large from the top.
-	for _, c := range up {
-		if c.fail > worthPolish {
-			fromTop = append(fromTop, c)
+	// Gains that became small on the way up may be large from the top. What was tried on the way up
+	// gains nothing again.
+	var back []*try
+	for _, t := range tries {
+		if left := len(up) - t.step; left > 0 && t.taus[0] == up[0] && t.c.fail > worthPolish {
+			back = append(back, &try{c: t.c, taus: down[:left], climbs: true})
 		}
 	}
-	slices.Reverse(taus)
-	if err := m.follow(ctx, fromTop, taus); err != nil {
+	if err := m.follow(ctx, back); err != nil {
 		return err
 	}
 	return m.polish(ctx, cells)
@@ -147,7 +148,8 @@ func (m method) again(ctx context.Context, cells []*cell) error {
 // lookAgain is again with what m says.
 func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 	large, top := m.tausUp(), of(m.e).onTop() != nil
-	by, before := map[float64][]*cell{}, map[*cell]float64{}
+	var tries []*try
+	var before []float64
 	for _, c := range cells {
 		if c.refuted || c.fail <= worthPolish || m.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) {
 			continue
@@ -159,21 +161,16 @@ func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 		case c.fail >= 1:
 			tau = large[max(0, len(large)-2)] // the largest may be itself the failure
 		}
-		by[tau], before[c] = append(by[tau], c), c.fail
+		tries, before = append(tries, &try{c: c, taus: []float64{tau}}), append(before, c.fail)
+	}
+	if err := m.try(ctx, tries, 1); err != nil || top {
+		return err
 	}
 	var gained []*cell
-	for _, tau := range slices.Sorted(maps.Keys(by)) {
-		if err := m.judgeAt(ctx, by[tau], tau); err != nil {
-			return err
+	for i, t := range tries {
+		if t.c.fail < 0.99*before[i] {
+			gained = append(gained, t.c)
 		}
-		for _, c := range by[tau] {
-			if c.fail < 0.99*before[c] {
-				gained = append(gained, c)
-			}
-		}
-	}
-	if top {
-		return nil
 	}
 	return m.polish(ctx, gained)
 }
@@ -187,18 +184,14 @@ func (m method) polish(ctx context.Context, cells []*cell) error {
 		}
 	}
 	for factor := math.Sqrt(tauStep); factor > 2; factor = math.Sqrt(factor) {
-		by := map[float64][]*cell{}
+		var tries []*try
 		for _, c := range cells {
 			if c.fail > worthPolish && c.fail < 1 {
-				by[c.tau] = append(by[c.tau], c)
+				tries = append(tries, &try{c: c, taus: []float64{c.tau / factor, c.tau * factor}})
 			}
 		}
-		for _, tau := range slices.Sorted(maps.Keys(by)) {
-			for _, t := range []float64{tau / factor, tau * factor} {
-				if err := m.judgeAt(ctx, by[tau], t); err != nil {
-					return err
-				}
-			}
+		if err := m.try(ctx, tries, 2); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -212,49 +205,25 @@ const decadeRounds = 3
 // steps of tauStep are far apart.
 func (m method) decades(ctx context.Context, cells []*cell) error {
 	for range decadeRounds {
-		by := map[float64][]*cell{}
+		var tries []*try
+		var from []float64
 		for _, c := range cells {
 			if c.fail > Enough && c.fail < 1 {
-				by[c.tau] = append(by[c.tau], c)
+				at := math.Log10(c.tau)
+				below, above := math.Pow(10, math.Ceil(at-1)), math.Pow(10, math.Floor(at+1))
+				tries = append(tries, &try{c: c, taus: []float64{min(below, mostTau), min(above, mostTau)}})
+				from = append(from, c.tau)
 			}
 		}
-		cells = nil
-		for _, tau := range slices.Sorted(maps.Keys(by)) {
-			at := math.Log10(tau)
-			for _, t := range []float64{math.Ceil(at - 1), math.Floor(at + 1)} {
-				if err := m.judgeAt(ctx, by[tau], min(math.Pow(10, t), mostTau)); err != nil {
-					return err
-				}
-			}
-			for _, c := range by[tau] {
-				if c.tau != tau {
-					cells = append(cells, c)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// follow tries one tau after the other, each for the cells that gained by the one before.
-func (m method) follow(ctx context.Context, cells []*cell, taus []float64) error {
-	for step, tau := range taus {
-		before := make([]float64, len(cells))
-		for i, c := range cells {
-			before[i] = c.fail
-		}
-		if err := m.judgeAt(ctx, cells, tau); err != nil {
+		if err := m.try(ctx, tries, 2); err != nil {
 			return err
 		}
-		var gained []*cell
-		for i, c := range cells {
-			// The first may say nothing because it is itself the failure. Of a cell that fails with
-			// much, most by its rows, a step gains little and the next ones as little again.
-			if c.fail < 0.9*before[i] || c.fail > worthPolish && c.fail < before[i] || step == 0 && before[i] >= 1 {
-				gained = append(gained, c)
+		cells = nil
+		for i, t := range tries {
+			if t.c.tau != from[i] {
+				cells = append(cells, t.c)
 			}
 		}
-		cells = gained
 	}
 	return nil
 }

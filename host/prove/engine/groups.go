@@ -57,7 +57,7 @@ func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Cert
 	}}
 	work := func(ctx context.Context, e *Engine, s span) error {
 		start := time.Now()
-		results, err := g.group(ctx, e, s, s.guard())
+		results, err := g.group(ctx, e, s, s.guard(e))
 		switch {
 		case errors.Is(err, errTooLong):
 			q.back(e, s)

@@ -22,11 +22,14 @@ var (
 )
 
 const (
-	// firstWork is how many multiplications the first group may take.
-	firstWork = 1e8
-	// groupGrowth is how many times as large as the last a group may be. It is wideGrowth on a device of
-	// which a pass takes about as long whatever it is of (bound.Wide): there tasks of a small group seem
-	// to take longer than others will, and that is forgotten at once.
+	// firstWork is how many multiplications the first group may take; wideWork is it on a device of which
+	// a pass takes about as long whatever it is of (bound.Wide), wideGuard how many times as long a group
+	// may take there until it is given up.
+	firstWork, wideWork = 1e8, 2e10
+	wideGuard           = 4
+	// groupGrowth is how many times as large as the last a group may be. It is wideGrowth on a wide
+	// device: there tasks of a small group seem to take longer than others will, and that is forgotten at
+	// once.
 	groupGrowth, wideGrowth = 2, 16
 	// groupShrink is how many times smaller it is after one that was given up.
 	groupShrink = 16
@@ -51,19 +54,24 @@ func (s span) numbers() []int {
 	return all
 }
 
-// guard returns when a group is given up.
-func (s span) guard() time.Duration {
+// guard returns when a group of an engine is given up.
+func (s span) guard(e *Engine) time.Duration {
+	guard := groupGuard
 	if s.end-s.first <= few {
-		return fewGuard
+		guard = fewGuard
 	}
-	return groupGuard
+	if bound.Wide(e.Device) {
+		guard *= wideGuard
+	}
+	return guard
 }
 
 // queue hands out the tasks of a job.
 type queue struct {
 	job *Run
-	// most is how many tasks a span may have, start how many the first of an engine has.
-	most, start int
+	// most is how many tasks a span may have; of multiplications a task takes about cost.
+	most int
+	cost float64
 
 	mu sync.Mutex
 	// rest holds what is not handed out, in order: what was given back before what nobody had.
@@ -71,12 +79,19 @@ type queue struct {
 }
 
 func newQueue(j *Run, most int, cost float64) *queue {
-	q := &queue{job: j, most: most, rest: []span{{0, len(j.Tasks)}}}
-	q.start = int(max(1, min(firstWork/max(1, cost), float64(most))))
-	if j.TimeLimit > 0 {
-		q.start = 1 // a first group that is given up would cost as much as an input may
+	return &queue{job: j, most: most, cost: max(1, cost), rest: []span{{0, len(j.Tasks)}}}
+}
+
+// start is how many tasks the first span of an engine has.
+func (q *queue) start(e *Engine) int {
+	work := firstWork
+	if q.job.TimeLimit > 0 {
+		return 1 // a first group that is given up would cost as much as an input may
 	}
-	return q
+	if bound.Wide(e.Device) {
+		work = wideWork
+	}
+	return int(max(1, min(work/q.cost, float64(q.most))))
 }
 
 // take gives an engine what it is to do next.
@@ -90,7 +105,7 @@ func (q *queue) take(e *Engine) (s span, more bool) {
 		return span{}, false
 	}
 	if e.timing.next == 0 {
-		e.timing.next = q.start
+		e.timing.next = q.start(e)
 	}
 	r := &q.rest[0]
 	s = span{r.first, r.first + GroupSize(q.job.Tasks[r.first:r.end], min(e.timing.next, q.most))}

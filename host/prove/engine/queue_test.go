@@ -17,7 +17,7 @@ import (
 func TestQueue(t *testing.T) {
 	j := &Run{Tasks: make([]property.Task, 1000)}
 	e := &Engine{}
-	q := &queue{job: j, most: 128, start: 4, rest: []span{{0, 1000}}}
+	q := newQueue(j, 128, firstWork/4)
 	size := func() int {
 		s, more := q.take(e)
 		if !more {
@@ -44,7 +44,7 @@ func TestQueue(t *testing.T) {
 // TestQueueOfWide: where a pass takes as long whatever it is of, groups are few.
 func TestQueueOfWide(t *testing.T) {
 	groups := func(e *Engine) (sizes []int) {
-		q := &queue{job: &Run{Tasks: make([]property.Task, 10_000)}, most: 8192, start: 7, rest: []span{{0, 10_000}}}
+		q := newQueue(&Run{Tasks: make([]property.Task, 10_000)}, 8192, firstWork/7)
 		for {
 			s, more := q.take(e)
 			if !more {
@@ -55,8 +55,12 @@ func TestQueueOfWide(t *testing.T) {
 			q.done(e, s, 60*time.Millisecond+time.Duration(n)*100*time.Microsecond)
 		}
 	}
-	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{7, 112, 1792, 8089}) {
+	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{1400, 8192, 408}) {
 		t.Errorf("groups of %d", got)
+	}
+	first := span{0, 1400}
+	if a, b := first.guard(&Engine{Device: wide{fallback.New(bound.Float32)}}), first.guard(&Engine{}); a != wideGuard*b {
+		t.Errorf("groups are given up after %v on wide devices, and %v on others", a, b)
 	}
 	if got := groups(&Engine{}); len(got) < 10 {
 		t.Errorf("groups of %d where batches are small", got)
