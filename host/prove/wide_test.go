@@ -6,20 +6,28 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/provetest"
+	"psafe/internal/testkit/sumtest"
 )
 
-// sized is a device that notes the largest batch of a product of matrices; a wide one likes batches as
-// large as its memory.
+// sized is a device that notes the largest batch of a product of matrices, and counts the passes; a wide
+// one likes batches as large as its memory.
 type sized struct {
 	bound.Device
-	most *int
+	most, passes *int
 }
 
 func (d sized) Do(op bound.Operation) error {
-	if a, is := op.(bound.Affine); is {
+	switch a := op.(type) {
+	case bound.Affine:
 		*d.most = max(*d.most, a.Items)
+	case bound.MergeRows:
+		*d.passes++
 	}
 	return d.Device.Do(op)
 }
@@ -34,14 +42,53 @@ func TestWide(t *testing.T) {
 	post := provetest.Noisy(rand.New(rand.NewPCG(1, 7)), 1e-6, false, 2, 3, 2)
 	tasks := manyTasks(4, post, 300)
 	cfg := prove.Config{Method: prove.CLBP, Cells: 1}
-	var narrowly, widely int
+	var narrowly, widely, passes int
 	dev := fallback.New(bound.Float32)
-	want := onDevice(t, sized{dev, &narrowly}, post, cfg, tasks)
-	got := onDevice(t, wide{sized{dev, &widely}}, post, cfg, tasks)
+	want := onDevice(t, sized{dev, &narrowly, &passes}, post, cfg, tasks)
+	got := onDevice(t, wide{sized{dev, &widely, &passes}}, post, cfg, tasks)
 	if diff := sameResults(got, want); diff != "" {
 		t.Error(diff)
 	}
 	if widely != len(tasks) || narrowly >= len(tasks) {
 		t.Errorf("batches of up to %d of %d tasks on a wide device, of %d on another", widely, len(tasks), narrowly)
+	}
+}
+
+// TestLadderOnWide: however many failure budgets go through a device in one pass, and with whichever other
+// tasks, results are the same, of networks of which many are tried; on a wide device passes are fewer.
+func TestLadderOnWide(t *testing.T) {
+	cells := prove.Config{Method: prove.CLBP, Cells: 4}
+	for name, c := range map[string]struct {
+		post *posterior.Posterior
+		cfg  prove.Config
+	}{
+		"chain":  {provetest.Noisy(rand.New(rand.NewPCG(2, 7)), 0.05, false, 2, 5, 4, 2), cells},
+		"deep":   {provetest.Noisy(rand.New(rand.NewPCG(3, 7)), 0.03, false, 3, 5, 4, 4, 2), cells},
+		"upper":  {provetest.Noisy(rand.New(rand.NewPCG(5, 7)), 0.2, false, 2, 4, 3, 2), prove.Config{Method: prove.CLBP, Cells: 1}},
+		"graph":  {convtest.Random(rand.New(rand.NewPCG(4, 7)), convtest.Shape{Blocks: 1, Spread: 0.05, Outputs: 2, Side: 4}), cells},
+		"on top": {sumtest.RandomOnTop(rand.New(rand.NewPCG(6, 7)), network.Activation{Kind: network.ReLU}, 0.3, 2, 4, 3, 2), cells},
+	} {
+		tasks := manyTasks(9, c.post, 24)
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+			var most, narrowly, widely int
+			dev := fallback.New(p)
+			var want []*claim.Result
+			for i := range tasks {
+				want = append(want, onDevice(t, sized{dev, &most, &narrowly}, c.post, c.cfg, tasks[i:i+1])...)
+			}
+			got := onDevice(t, wide{sized{dev, &most, &widely}}, c.post, c.cfg, tasks)
+			if diff := sameResults(got, want); diff != "" {
+				t.Errorf("%s, %v: %s", name, p, diff)
+			}
+			taus := map[float64]bool{}
+			for _, r := range got {
+				for _, tau := range r.Proof.Tau {
+					taus[tau] = true
+				}
+			}
+			if t.Logf("%s, %v: %d taus, %d passes, %d on a wide device", name, p, len(taus), narrowly, widely); widely*6 > narrowly {
+				t.Errorf("%s, %v: %d passes, %d on a wide device", name, p, narrowly, widely)
+			}
+		}
 	}
 }

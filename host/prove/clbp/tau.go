@@ -83,23 +83,12 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 		switch {
 		case c.refuted:
 		case c.fail >= 1:
-			tries = append(tries, &try{c: c, taus: down, climbs: true})
+			tries = append(tries, &try{c: c, rest: down, climbs: true})
 		case c.fail > Enough:
-			tries = append(tries, &try{c: c, taus: up, climbs: true})
+			tries = append(tries, &try{c: c, rest: up, climbs: true, back: true})
 		}
 	}
 	if err := m.follow(ctx, tries); err != nil {
-		return err
-	}
-	// Gains that became small on the way up may be large from the top. What was tried on the way up
-	// gains nothing again.
-	var back []*try
-	for _, t := range tries {
-		if left := len(up) - t.step; left > 0 && t.taus[0] == up[0] && t.c.fail > worthPolish {
-			back = append(back, &try{c: t.c, taus: down[:left], climbs: true})
-		}
-	}
-	if err := m.follow(ctx, back); err != nil {
 		return err
 	}
 	return m.polish(ctx, cells)
@@ -161,7 +150,7 @@ func (m method) lookAgain(ctx context.Context, cells []*cell) error {
 		case c.fail >= 1:
 			tau = large[max(0, len(large)-2)] // the largest may be itself the failure
 		}
-		tries, before = append(tries, &try{c: c, taus: []float64{tau}}), append(before, c.fail)
+		tries, before = append(tries, &try{c: c, rest: []float64{tau}}), append(before, c.fail)
 	}
 	if err := m.try(ctx, tries, 1); err != nil || top {
 		return err
@@ -187,7 +176,7 @@ func (m method) polish(ctx context.Context, cells []*cell) error {
 		var tries []*try
 		for _, c := range cells {
 			if c.fail > worthPolish && c.fail < 1 {
-				tries = append(tries, &try{c: c, taus: []float64{c.tau / factor, c.tau * factor}})
+				tries = append(tries, &try{c: c, rest: []float64{c.tau / factor, c.tau * factor}})
 			}
 		}
 		if err := m.try(ctx, tries, 2); err != nil {
@@ -211,7 +200,7 @@ func (m method) decades(ctx context.Context, cells []*cell) error {
 			if c.fail > Enough && c.fail < 1 {
 				at := math.Log10(c.tau)
 				below, above := math.Pow(10, math.Ceil(at-1)), math.Pow(10, math.Floor(at+1))
-				tries = append(tries, &try{c: c, taus: []float64{min(below, mostTau), min(above, mostTau)}})
+				tries = append(tries, &try{c: c, rest: []float64{min(below, mostTau), min(above, mostTau)}})
 				from = append(from, c.tau)
 			}
 		}

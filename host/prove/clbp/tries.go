@@ -15,13 +15,14 @@ import (
 // quantiles of its own, and which of them count is decided when all are known. How many go at once
 // changes no result.
 type try struct {
-	c    *cell
-	taus []float64
-	// climbs says that a tau counts only if the one before gained.
-	climbs bool
-	// step is how many have counted so far, ended says that the last of these gained nothing.
-	step  int
-	ended bool
+	c *cell
+	// rest are the taus that are left, in their order, step is how many have counted.
+	rest []float64
+	step int
+	// climbs says that the rest counts only as long as each tau gains; back, that the rest is then tried
+	// from its end, if the cell still fails with much: gains that became small on the way up may be large
+	// from the top.
+	climbs, back bool
 }
 
 // asked is a try, and the taus of one pass: a recheck asks for the same when the try is long over.
@@ -30,13 +31,19 @@ type asked struct {
 	now []float64
 }
 
-// next asks for the taus of the next pass, up to most.
-func (t *try) next(most int) asked {
-	return asked{t, t.taus[t.step:min(t.step+most, len(t.taus))]}
+// counts lists what is left after a tau by which the cell fails with after, and not with before.
+func (t *try) counts(before, after float64) {
+	t.rest = t.rest[1:]
+	if t.climbs && !gained(t.step, before, after) {
+		if t.rest = slices.Clone(t.rest); t.back && after > worthPolish {
+			slices.Reverse(t.rest)
+			t.back = false
+		} else {
+			t.rest = nil
+		}
+	}
+	t.step++
 }
-
-// over reports whether nothing is left to try.
-func (t *try) over() bool { return t.ended || t.step == len(t.taus) }
 
 // gained reports whether the tau of a step, by which a cell fails with after and not with before, was
 // worth it. The first may say nothing because it is itself the failure. Of a cell that fails with much,
@@ -49,7 +56,7 @@ func gained(step int, before, after float64) bool {
 func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 	tries := make([]*try, len(cells))
 	for i, c := range cells {
-		tries[i] = &try{c: c, taus: []float64{tau}}
+		tries[i] = &try{c: c, rest: []float64{tau}}
 	}
 	return m.try(ctx, tries, 1)
 }
@@ -84,7 +91,7 @@ func (m method) try(ctx context.Context, tries []*try, atOnce int) error {
 	rows, longest := 0, 0
 	var cells []*cell
 	for _, t := range tries {
-		rows, longest, cells = max(rows, len(t.c.task.S.Rows)), max(longest, len(t.taus)), append(cells, t.c)
+		rows, longest, cells = max(rows, len(t.c.task.S.Rows)), max(longest, len(t.rest)), append(cells, t.c)
 	}
 	most := m.cellChunk(rows)
 	if m.features {
@@ -94,8 +101,8 @@ func (m method) try(ctx context.Context, tries []*try, atOnce int) error {
 	for {
 		var open []asked
 		for _, t := range tries {
-			if !t.over() {
-				open = append(open, t.next(atOnce))
+			if len(t.rest) > 0 {
+				open = append(open, asked{t, t.rest[:min(atOnce, len(t.rest))]})
 			}
 		}
 		if len(open) == 0 {
@@ -145,32 +152,37 @@ func (m method) pass(on *bound.Model, part []asked) ([]engine.Answer, error) {
 	return answers, nil
 }
 
-// answer is what follows for a try from its items of a pass, the first of which is item i.
-func (m method) answer(on *bound.Model, t asked, n *bound.CLBPMargins, i int) (engine.Answer, error) {
-	has, step, ended := *t.c, t.step, false
+// answer is what follows for a try from its items of a pass, the first of which is item first.
+func (m method) answer(on *bound.Model, a asked, n *bound.CLBPMargins, first int) (engine.Answer, error) {
 	var numbers []float64
-	for _, tau := range t.now {
-		numbers = append(numbers, noisesOf(t.c, n, i)...)
+	var tops []*ontop.Cell
+	for j := range a.now {
+		numbers = append(numbers, noisesOf(a.c, n, first+j)...)
+		if m.features {
+			top := ontop.NewCell(n.Features, first+j, of(m.e).topInputs(), a.c.box, on.Device().Precision())
+			tops, numbers = append(tops, top), append(numbers, top.Numbers()...)
+		}
+	}
+	has, next := *a.c, *a.try
+	for len(next.rest) > 0 {
+		j := slices.Index(a.now, next.rest[0])
+		if j < 0 { // asked for in another pass
+			break
+		}
 		before := has.fail
 		if m.features {
-			known := ontop.NewCell(n.Features, i, of(m.e).topInputs(), t.c.box, on.Device().Precision())
-			numbers = append(numbers, known.Numbers()...)
-			has.take(m.topUp(t.c, known), 0)
+			has.take(m.topUp(a.c, tops[j]), 0)
 		}
-		if !ended {
-			// All rows by one tau: tails by another one stand on hidden bounds of their own.
-			fail, err := m.failUp(&has, n, i, tau)
-			if err != nil {
-				return engine.Answer{}, err
-			}
-			has.take(fail, tau)
-			ended = t.climbs && !gained(step, before, has.fail)
-			step++
+		// All rows by one tau: tails by another one stand on hidden bounds of their own.
+		fail, err := m.failUp(&has, n, first+j, next.rest[0])
+		if err != nil {
+			return engine.Answer{}, err
 		}
-		i++
+		has.take(fail, next.rest[0])
+		next.counts(before, has.fail)
 	}
 	return engine.Answer{Numbers: numbers, Take: func() {
-		t.c.take(has.fail, has.tau)
-		t.step, t.ended = step, ended
+		a.c.take(has.fail, has.tau)
+		*a.try = next
 	}}, nil
 }

@@ -55,7 +55,7 @@ func TestQueueOfWide(t *testing.T) {
 			q.done(e, s, 60*time.Millisecond+time.Duration(n)*100*time.Microsecond)
 		}
 	}
-	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{1400, 8192, 408}) {
+	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{7000, 3000}) {
 		t.Errorf("groups of %d", got)
 	}
 	first := span{0, 1400}
