@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testkit/sumtest"
@@ -90,5 +91,22 @@ func TestLadderOnWide(t *testing.T) {
 				t.Errorf("%s, %v: %d passes, %d on a wide device", name, p, narrowly, widely)
 			}
 		}
+	}
+}
+
+// TestTriesRechecked: a recheck that comes when the tries of a pass are long over asks for what the device
+// was asked for, and drops no honest device.
+func TestTriesRechecked(t *testing.T) {
+	post := provetest.Noisy(rand.New(rand.NewPCG(2, 7)), 0.05, false, 2, 5, 4, 2)
+	for _, share := range []float64{1e-9, .5, 1} {
+		var most, passes int
+		spare := func() bound.Device { return fallback.New(bound.Float32) }
+		eng, err := engine.New(wide{sized{spare(), &most, &passes}}, spare, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng.Recheck(engine.Recheck{Share: share, Seed: 1, Tell: func(d *engine.Dropped) { t.Errorf("share %v: %v", share, d) }})
+		runOn(t, []*engine.Engine{eng}, prove.Config{Method: prove.CLBP, Cells: 4}, manyTasks(9, post, 24)...)
+		eng.Close()
 	}
 }
