@@ -88,11 +88,7 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		return
 	}
 	if p.down != nil {
-		coefficients, err := p.read(a)
-		if err != nil {
-			return
-		}
-		p.down.A[l] = coefficients
+		p.readLater(a, &p.down.A[l])
 	}
 	if p.common != nil {
 		if coefficients, err := p.read(a); err == nil {

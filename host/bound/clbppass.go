@@ -125,10 +125,8 @@ type sharpMargins struct {
 	down    *sharp.Rows
 	reached sharp.Reach
 	points  []bool
-	items   []*sharpItem
+	items   []*sharp.Noise
 }
-
-type sharpItem struct{ mean, variance [][]float64 }
 
 // Fed holds what is known of the numbers z that feed a layer, for all x of a box and all weights with
 // which the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box
@@ -203,8 +201,10 @@ type clbpPass struct {
 	apart   bool
 	met     map[int]bool
 	units   *run
-	// down are rows that are kept for the sharper, reached what it knows of reaches so far.
+	// down are rows that are kept for the sharper, squares those of the property, and reached what it
+	// knows of reaches so far.
 	down    *sharp.Rows
+	squares []float64
 	reached sharp.Reach
 	result  CLBPMargins
 	share   passShare

@@ -94,8 +94,12 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *sharp.Rows, err err
 	}
 	p.release(bound)
 	// Reaches are those of the whole item: phases say something of the weights that the noise is of.
-	n.Mean, n.Var, err = p.sharper.Noise(d, &p.reached, 0)
-	return n, d, err
+	all, err := p.sharper.Noise([]*sharp.Rows{d}, &p.reached, 0)
+	if err != nil {
+		return SplitNoises{}, nil, err
+	}
+	n.Mean, n.Var = all[0].Mean, all[0].Variance
+	return n, d, nil
 }
 
 // gathered are columns of a matrix of so many, [.. x len(list)].

@@ -58,22 +58,22 @@ func (p *clbpPass) keepRows(d *sharp.Rows) {
 	}
 	d.A = make([][]float64, d.Top)
 	if d.Top == len(p.layers)-1 {
-		var err error
-		if d.Squares, err = p.read(p.query.Rows.square); err != nil {
-			return
+		if p.squares == nil {
+			var err error
+			if p.squares, err = p.read(p.query.Rows.square); err != nil {
+				return
+			}
 		}
+		d.Squares = p.squares
 	}
 	for l := len(p.reached.Radius); l <= d.Top; l++ {
 		r, z := p.radiusOf(l-1), p.value(l-1)
-		radius, maxSq, err := p.readPair(r.radius, r.maxSq)
+		all, err := p.readEach(r.radius, r.maxSq, z.Lo, z.Hi)
 		if err != nil {
 			return
 		}
-		still, err := p.stills(z)
-		if err != nil {
-			return
-		}
-		p.reached.Radius, p.reached.MaxSq, p.reached.Still = append(p.reached.Radius, radius), append(p.reached.MaxSq, maxSq), append(p.reached.Still, still)
+		p.reached.Radius, p.reached.MaxSq = append(p.reached.Radius, all[0]), append(p.reached.MaxSq, all[1])
+		p.reached.Still = append(p.reached.Still, equals(all[2], all[3]))
 	}
 	p.down = d
 }
@@ -84,14 +84,19 @@ func (p *clbpPass) stills(z Interval) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	still := make([]bool, len(lo))
-	for j := range still {
-		still[j] = lo[j] == hi[j]
-	}
-	return still, nil
+	return equals(lo, hi), nil
 }
 
-// keepInputs keeps the coefficients of the inputs.
+// equals says which numbers of two lists are equal.
+func equals(lo, hi []float64) []bool {
+	list := make([]bool, len(lo))
+	for j := range list {
+		list[j] = lo[j] == hi[j]
+	}
+	return list
+}
+
+// keepInputs keeps the coefficients of the inputs, from the next read on.
 func (p *clbpPass) keepInputs(l int, s Interval) {
 	if l < 0 && p.ball != nil {
 		p.keepBallInputs(s)
@@ -100,7 +105,10 @@ func (p *clbpPass) keepInputs(l int, s Interval) {
 		return
 	}
 	p.down.NonNeg = p.query.Inputs.nonNegs
-	p.down.Lo, p.down.Hi, _ = p.readEnds(s) // an error is the pass's
+	p.readLater(s.Lo, &p.down.Lo)
+	if s.Hi != nil && s.Hi != s.Lo {
+		p.readLater(s.Hi, &p.down.Hi)
+	}
 }
 
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
@@ -119,13 +127,13 @@ func (p *clbpPass) sharpenUnits(k int) {
 		if p.query.Inputs.points[i] {
 			return
 		}
-		means, variances, err := p.sharper.Noise(d, &p.reached, i)
+		all, err := p.sharper.Noise([]*sharp.Rows{d}, &p.reached, i)
 		if err != nil {
 			errs[i] = err
 			return
 		}
 		for r := range d.Rows {
-			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.Rows+r
+			m, v, at := totalUp(all[0].Mean, r), totalUp(all[0].Variance, r), i*d.Rows+r
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
 				mean[at], variance[at] = precision.RoundHi(m), precision.RoundHi(v)
 			}
@@ -155,19 +163,25 @@ func (p *clbpPass) sharpMargins() *sharpMargins {
 	if p.down = nil; d == nil || p.err != nil {
 		return nil
 	}
-	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.query.Inputs.points, items: make([]*sharpItem, len(p.query.Inputs.points))}
+	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.query.Inputs.points, items: make([]*sharp.Noise, len(p.query.Inputs.points))}
 }
 
-// Sharpen computes what Sharp returns of item p, if there is anything: on the host. The error is
-// that of Ended.
+// Sharpen computes what Sharp returns of item p, of these margins and of Others, if there is anything: on
+// the host. The error is that of Ended.
 func (n *CLBPMargins) Sharpen(p int) error {
-	s := n.sharp
-	if s == nil || s.points[p] || s.items[p] != nil {
+	var of []*sharpMargins
+	var rows []*sharp.Rows
+	for _, n := range append([]*CLBPMargins{n}, n.Others...) {
+		if s := n.sharp; s != nil && !s.points[p] && s.items[p] == nil {
+			of, rows = append(of, s), append(rows, s.down)
+		}
+	}
+	if len(of) == 0 {
 		return nil
 	}
-	mean, variance, err := s.sharper.Noise(s.down, &s.reached, p)
-	if err == nil {
-		s.items[p] = &sharpItem{mean, variance}
+	all, err := of[0].sharper.Noise(rows, &of[0].reached, p)
+	for i := range all {
+		of[i].items[p] = &all[i]
 	}
 	return err
 }
@@ -187,8 +201,8 @@ func (n *CLBPMargins) Sharp(p, r int) (lo float64, mean, variance []float64) {
 	if s == nil || s.items[p] == nil {
 		return 0, nil, nil
 	}
-	for l, m := range s.items[p].mean {
-		mean, variance = append(mean, m[r]), append(variance, s.items[p].variance[l][r])
+	for l, m := range s.items[p].Mean {
+		mean, variance = append(mean, m[r]), append(variance, s.items[p].Variance[l][r])
 	}
 	return n.ByLines.Lo[p*n.Rows+r], mean, variance
 }

@@ -42,10 +42,8 @@ func formsOf(c *cell, n *bound.CLBPMargins, i int) [][]tailForm {
 
 // addSharp adds those with what the host says of their noise.
 func addSharp(forms [][]tailForm, n *bound.CLBPMargins, i int) error {
-	for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
-		if err := of.Sharpen(i); err != nil {
-			return err
-		}
+	if err := n.Sharpen(i); err != nil {
+		return err
 	}
 	for r := range forms {
 		forms[r] = append(forms[r], sharpForms(n, i, r)...)
