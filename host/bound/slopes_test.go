@@ -3,6 +3,7 @@ package bound_test
 import (
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -170,5 +171,38 @@ func TestBallsTwice(t *testing.T) {
 		if len(sizes) == 4 && !slices.Equal(once.ByLines.Lo, twice.ByLines.Lo) {
 			t.Errorf("%v: rows are above %v, and %v", sizes, once.ByLines.Lo, twice.ByLines.Lo)
 		}
+	}
+}
+
+// TestSharpenTogether: margins that are sharpened together with those by other slopes get what they get
+// alone, which is not the same for all.
+func TestSharpenTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 4))
+	differ := 0
+	for c := range 6 {
+		post := noisyNet(rng, network.ReLU, 0.1, 3, 9, 7, 2)
+		box := property.Box{Lo: []float64{-1, 0, -1}, Hi: []float64{0.5, 1, 1}}
+		rows, query := noisyRows(rng, 2), bound.CLBPQuery{Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, Slopes: true}
+		together, _ := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		alone, _ := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		others := make([]*bound.Noises, len(alone.Others))
+		for i, o := range alone.Others {
+			others[i] = sharpOf(o)
+		}
+		if got, want := sharpOf(together), sharpOf(alone); !reflect.DeepEqual(got, want) {
+			t.Errorf("case %d: %v, alone %v", c, got, want)
+		}
+		for i, o := range together.Others {
+			got := sharpOf(o)
+			if !reflect.DeepEqual(got, others[i]) {
+				t.Errorf("case %d, slopes %d: %v, alone %v", c, i, got, others[i])
+			}
+			if !reflect.DeepEqual(got.Mean, sharpOf(together).Mean) {
+				differ++
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("all slopes have the same noise")
 	}
 }

@@ -248,6 +248,13 @@ func TestSharpNoise(t *testing.T) {
 			}
 			mean, variance := all[1].Mean, all[1].Variance
 			// Wherever the work has to stop, there is nothing, and it stops at once.
+			for r := range other.Rows {
+				for l, m := range all[0].Mean {
+					if at := r % d.Rows; !d.units() && (m[r] != mean[l][d.Rows-1] || all[0].Variance[l][r] != variance[l][d.Rows-1]) || d.units() && m[at] != mean[l][at] {
+						t.Fatalf("case %d item %d: row %d of the other list has another noise than where it is from", c, item, r)
+					}
+				}
+			}
 			looked := looks.Swap(0)
 			most = r.Int64N(looked)
 			parts := partsOf([]*Rows{other, d}, make([]Noise, 2))
