@@ -87,9 +87,7 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	if !lay.noisy {
 		return
 	}
-	if p.down != nil {
-		p.readLater(a, &p.down.A[l])
-	}
+	p.keepCoefficients(l, a)
 	if p.common != nil {
 		if coefficients, err := p.read(a); err == nil {
 			p.commonRows(l, coefficients, coefficients, rows)

@@ -205,11 +205,19 @@ type clbpPass struct {
 	// knows of reaches so far.
 	down    *sharp.Rows
 	squares []float64
+	// kept are rows of hidden units that are kept on the device.
+	kept    keptUnits
 	reached sharp.Reach
 	result  CLBPMargins
 	share   passShare
 	// ball is nil where T is made of boxes.
 	ball *ballPass
+}
+
+// keptUnits are coefficients of rows of units over the layers below, and over the inputs.
+type keptUnits struct {
+	layers []Array
+	inputs Interval
 }
 
 type radiusArrays struct{ radius, radiusSq, maxSq Array }

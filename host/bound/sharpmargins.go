@@ -28,15 +28,15 @@ func (m *Model) Sharpens() bool {
 }
 
 // CLBPKept returns how many coefficients PropagateCLBP keeps on the host for each item with as many
-// rows, of a chain, with CLBPQuery.Sharp and CLBPQuery.Slopes.
-func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
+// rows, of a chain, with CLBPQuery.Slopes; on balls also those of rows of units.
+func (m *Model) CLBPKept(rows int, balls, slopes bool) int64 {
 	n := int64(0)
 	if slopes {
 		rows *= 1 + len(slopeRules)
 	}
 	for k := range m.layers {
 		n += int64(m.layers[k].in)
-		if sharp && k < len(m.layers)-1 {
+		if balls && k < len(m.layers)-1 {
 			rows = max(rows, 2*m.layers[k].out)
 		}
 	}
@@ -46,7 +46,8 @@ func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 // keepRows begins to keep rows on their way down, unless there is nothing to be gained of them or
 // something has failed.
 func (p *clbpPass) keepRows(d *sharp.Rows) {
-	p.down = nil
+	p.down, p.kept = nil, keptUnits{}
+	p.dropHeld()
 	if p.ball != nil {
 		if d.Top == len(p.layers)-1 {
 			p.beginRows(d.Top, d.Rows)
@@ -75,7 +76,9 @@ func (p *clbpPass) keepRows(d *sharp.Rows) {
 		p.reached.Radius, p.reached.MaxSq = append(p.reached.Radius, all[0]), append(p.reached.MaxSq, all[1])
 		p.reached.Still = append(p.reached.Still, equals(all[2], all[3]))
 	}
-	p.down = d
+	if p.down = d; d.Squares == nil {
+		p.kept.layers = make([]Array, d.Top)
+	}
 }
 
 // stills returns which numbers of z do not vary.
@@ -96,7 +99,20 @@ func equals(lo, hi []float64) []bool {
 	return list
 }
 
-// keepInputs keeps the coefficients of the inputs, from the next read on.
+// keepCoefficients keeps rows over the pre-activations of layer l: the property's from the next read on,
+// those of units, of which there are many, on the device.
+func (p *clbpPass) keepCoefficients(l int, a Array) {
+	switch {
+	case p.down == nil:
+	case p.down.Squares == nil:
+		p.kept.layers[l] = a
+		p.hold(a)
+	default:
+		p.readLater(a, &p.down.A[l])
+	}
+}
+
+// keepInputs does the same of the coefficients of the inputs.
 func (p *clbpPass) keepInputs(l int, s Interval) {
 	if l < 0 && p.ball != nil {
 		p.keepBallInputs(s)
@@ -105,31 +121,100 @@ func (p *clbpPass) keepInputs(l int, s Interval) {
 		return
 	}
 	p.down.NonNeg = p.query.Inputs.nonNegs
+	if s.Hi == s.Lo { // numbers
+		s.Hi = nil
+	}
+	if p.down.Squares == nil {
+		p.kept.inputs = s
+		p.hold(s.Lo, s.Hi)
+		return
+	}
 	p.readLater(s.Lo, &p.down.Lo)
-	if s.Hi != nil && s.Hi != s.Lo {
+	if s.Hi != nil {
 		p.readLater(s.Hi, &p.down.Hi)
 	}
 }
 
-// sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
+// sharpenUnits replaces the noise that rows of layer k have met by less, where it is less: of so many
+// items at a time as mostUnits says.
 func (p *clbpPass) sharpenUnits(k int) {
 	d := p.down
 	if p.down = nil; d == nil || d.Top != k || p.err != nil {
 		return
 	}
-	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
 	mean, variance, err := p.readPair(p.total.mean, p.total.variance)
 	if err != nil {
 		return
 	}
-	errs := make([]error, p.pass.query.Batch.Items)
-	fault.OnCores(context.Background(), len(errs), func(i int) {
-		if p.query.Inputs.points[i] {
+	items := p.pass.query.Batch.Items
+	for from, each := 0, p.unitsAtATime(d); from < items; from += each {
+		n := min(each, items-from)
+		part, err := p.readUnits(d, from, n)
+		if err != nil {
+			return
+		}
+		if p.err = p.sharpenPart(part, n, mean, variance); p.err != nil {
+			return
+		}
+	}
+	p.dropHeld()
+	p.dropTotal()
+	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.Rows}
+}
+
+// mostUnits is how many coefficients of rows of units are read at a time: 32 MiB.
+var mostUnits = 1 << 22
+
+// unitsAtATime is how many items have as many in rows like these.
+func (p *clbpPass) unitsAtATime(d *sharp.Rows) int {
+	n := 0
+	for l := range d.Top {
+		n += p.layers[l].in + p.layers[l].out
+	}
+	return max(1, mostUnits/(n*d.Rows))
+}
+
+// readUnits reads the rows of units of n items, from one on.
+func (p *clbpPass) readUnits(d *sharp.Rows, from, n int) (*sharp.Rows, error) {
+	part := &sharp.Rows{Top: d.Top, Rows: d.Rows, First: from, A: make([][]float64, d.Top), NonNeg: d.NonNeg}
+	items := p.pass.query.Batch.Items
+	var index Array
+	if n < items {
+		index = p.span(from, n)
+	}
+	read := func(a Array, to *[]float64) {
+		switch {
+		case a == nil: // of a layer without noise, or numbers
+		case n == items:
+			p.readLater(a, to)
+		default:
+			some := p.gathered(a, index, 1, items, n, a.Len()/items)
+			p.readLater(some, to)
+			p.release(some)
+		}
+	}
+	for l, a := range p.kept.layers {
+		read(a, &part.A[l])
+	}
+	read(p.kept.inputs.Lo, &part.Lo)
+	read(p.kept.inputs.Hi, &part.Hi)
+	_, err := p.readEach()
+	p.release(index)
+	return part, err
+}
+
+// sharpenPart puts less noise in the place of means and variances, where it is less, for the n items of
+// these rows. The error is that of Ended.
+func (p *clbpPass) sharpenPart(d *sharp.Rows, n int, mean, variance []float64) error {
+	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
+	errs := make([]error, n)
+	fault.OnCores(context.Background(), n, func(i int) {
+		if i += d.First; p.query.Inputs.points[i] {
 			return
 		}
 		all, err := p.sharper.Noise([]*sharp.Rows{d}, &p.reached, i)
 		if err != nil {
-			errs[i] = err
+			errs[i-d.First] = err
 			return
 		}
 		for r := range d.Rows {
@@ -141,12 +226,10 @@ func (p *clbpPass) sharpenUnits(k int) {
 	})
 	for _, err := range errs {
 		if err != nil {
-			p.err = err
-			return
+			return err
 		}
 	}
-	p.dropTotal()
-	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.Rows}
+	return nil
 }
 
 // totalUp adds up what the layers have for row r.

@@ -101,7 +101,7 @@ func (t *part) squared(l int) []float64 {
 	square := make([]float64, out*t.lanes)
 	for o := range out {
 		for _, r := range t.runs {
-			to, from := square[o*t.lanes+r.lane:][:r.n], (t.item*out+o)*r.d.Rows+r.first
+			to, from := square[o*t.lanes+r.lane:][:r.n], ((t.item-r.d.First)*out+o)*r.d.Rows+r.first
 			if l == t.top {
 				copy(to, r.d.Squares[from:])
 				continue
@@ -291,7 +291,7 @@ func (t *part) addRanges(mean, a, own []float64, n *linear, radius float64) {
 // least sets a to the least magnitudes of the rows' coefficients of input k; hi is for its use.
 func (t *part) least(a, hi []float64, k int) {
 	for _, r := range t.runs {
-		from := (t.item*t.post.Layers[0].Inputs()+k)*r.d.Rows + r.first
+		from := ((t.item-r.d.First)*t.post.Layers[0].Inputs()+k)*r.d.Rows + r.first
 		a, hi := a[r.lane:][:r.n], hi[r.lane:][:r.n]
 		copy(a, r.d.Lo[from:])
 		if r.d.Hi == nil || r.d.NonNeg[t.item] {

@@ -99,9 +99,9 @@ func positive(x float64) bool { return x > 0 }
 // First is the lowest layer with noise.
 func (s *Network) First() int { return s.first }
 
-// Rows are rows of layer Top, on their way down: what was met.
+// Rows are rows of layer Top, on their way down: what was met by those of some items, from First on.
 type Rows struct {
-	Top, Rows int
+	Top, Rows, First int
 	// A[l] are the coefficients of the pre-activations of layer l, [Items x out x Rows]; of the top,
 	// Squares are those of the property's rows squared, and nil stands for units, again and again.
 	A       [][]float64
@@ -110,7 +110,7 @@ type Rows struct {
 	// no input is negative. Of an item without negative inputs Lo is the coefficients, so that what is
 	// bounded beside it changes nothing.
 	Lo, Hi []float64
-	NonNeg []bool // of each item
+	NonNeg []bool // of each item, of those before First too
 }
 
 // Reach bound, for what feeds each layer, how far it varies over the box and its squares:
