@@ -8,7 +8,7 @@ type scratch struct {
 	err    error
 	// later are arrays that are read with the next one, and no array is read without them.
 	later []reading
-	// held are arrays that are not given back before they are dropped; true: they have been released.
+	// held are arrays that are not given back before they are let go; true: they have been released.
 	held map[Array]bool
 }
 
@@ -105,7 +105,7 @@ func (s *scratch) release(arrays ...Array) {
 	}
 }
 
-// hold keeps arrays until they are dropped: nothing may write to them, and releasing waits.
+// hold keeps arrays until they are let go: nothing may write to them, and releasing waits.
 func (s *scratch) hold(arrays ...Array) {
 	if s.held == nil {
 		s.held = map[Array]bool{}
@@ -117,12 +117,11 @@ func (s *scratch) hold(arrays ...Array) {
 	}
 }
 
-// dropHeld lets go of all arrays that are held.
-func (s *scratch) dropHeld() {
-	held := s.held
-	s.held = nil
-	for a, released := range held {
-		if released {
+// letGo ends that arrays are held.
+func (s *scratch) letGo(arrays ...Array) {
+	for _, a := range arrays {
+		released := s.held[a]
+		if delete(s.held, a); released {
 			s.release(a)
 		}
 	}

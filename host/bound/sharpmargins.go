@@ -3,6 +3,7 @@ package bound
 import (
 	"context"
 	"math"
+	"slices"
 
 	"psafe/host/bound/sharp"
 	"psafe/internal/fault"
@@ -43,42 +44,121 @@ func (m *Model) CLBPKept(rows int, balls, slopes bool) int64 {
 	return n * int64(max(1, rows))
 }
 
-// keepRows begins to keep rows on their way down, unless there is nothing to be gained of them or
-// something has failed.
-func (p *clbpPass) keepRows(d *sharp.Rows) {
-	p.down, p.kept = nil, keptUnits{}
-	p.dropHeld()
-	if p.ball != nil {
-		if d.Top == len(p.layers)-1 {
-			p.beginRows(d.Top, d.Rows)
-		}
+// sharpens reports whether less noise may be found for rows of layer k.
+func (p *clbpPass) sharpens(k int) bool {
+	return p.sharper != nil && !p.query.Inputs.point && k >= max(1, p.sharper.First())
+}
+
+// keepRows begins to keep rows of layer k on their way down, unless there is nothing to be gained of them.
+func (p *clbpPass) keepRows(k, rows int) {
+	p.dropRows()
+	switch {
+	case p.ball != nil && k == len(p.layers)-1:
+		p.beginRows(k, rows)
+	case p.ball == nil && p.sharpens(k):
+		p.down = &keptRows{top: k, rows: rows, layers: make([]Array, k)}
+	}
+}
+
+// dropRows lets go of rows that are kept.
+func (p *clbpPass) dropRows() {
+	if d := p.down; d != nil {
+		p.letGo(append(d.layers, d.inputs.Lo, d.inputs.Hi)...)
+	}
+	p.down = nil
+}
+
+// keepInputs keeps the coefficients of the inputs.
+func (p *clbpPass) keepInputs(l int, s Interval) {
+	if l < 0 && p.ball != nil {
+		p.keepBallInputs(s)
+	}
+	if l >= 0 || p.down == nil {
 		return
 	}
-	if p.sharper == nil || p.query.Inputs.point || d.Top < max(1, p.sharper.First()) {
-		return
+	if s.Hi == s.Lo { // numbers
+		s.Hi = nil
 	}
-	d.A = make([][]float64, d.Top)
-	if d.Top == len(p.layers)-1 {
-		if p.squares == nil {
-			var err error
-			if p.squares, err = p.read(p.query.Rows.square); err != nil {
-				return
-			}
-		}
-		d.Squares = p.squares
-	}
-	for l := len(p.reached.Radius); l <= d.Top; l++ {
+	p.down.inputs = s
+	p.hold(s.Lo, s.Hi)
+}
+
+// readKept reads, of these items, several rows of one layer that are kept: [item][rows].
+func (p *clbpPass) readKept(items []int, all ...*keptRows) ([][]sharpRows, error) {
+	top := all[0].top
+	var arrays []Array
+	for l := range top + 1 {
 		r, z := p.radiusOf(l-1), p.value(l-1)
-		all, err := p.readEach(r.radius, r.maxSq, z.Lo, z.Hi)
-		if err != nil {
-			return
+		arrays = append(arrays, r.radius, r.maxSq, z.Lo, z.Hi)
+	}
+	if top == len(p.layers)-1 {
+		arrays = append(arrays, p.query.Rows.square)
+	}
+	for _, d := range all {
+		arrays = append(append(arrays, d.layers...), d.inputs.Lo, d.inputs.Hi)
+	}
+	of, err := p.readItems(items, arrays)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]sharpRows, len(items))
+	for i, item := range items {
+		next := 0
+		take := func() []float64 {
+			next++
+			return of(i, next-1)
 		}
-		p.reached.Radius, p.reached.MaxSq = append(p.reached.Radius, all[0]), append(p.reached.MaxSq, all[1])
-		p.reached.Still = append(p.reached.Still, equals(all[2], all[3]))
+		reach := &sharp.Reach{First: item}
+		for range top + 1 {
+			reach.Radius, reach.MaxSq = append(reach.Radius, take()), append(reach.MaxSq, take())
+			reach.Still = append(reach.Still, equals(take(), take()))
+		}
+		var squares []float64
+		if top == len(p.layers)-1 {
+			squares = take()
+		}
+		for _, d := range all {
+			rows := &sharp.Rows{Top: top, Rows: d.rows, First: item, Squares: squares, NonNeg: p.query.Inputs.nonNegs}
+			for range d.layers {
+				rows.A = append(rows.A, take())
+			}
+			rows.Lo, rows.Hi = take(), take()
+			list[i] = append(list[i], sharpRows{rows, reach})
+		}
 	}
-	if p.down = d; d.Squares == nil {
-		p.kept.layers = make([]Array, d.Top)
+	return list, nil
+}
+
+// readItems reads what arrays have of some items, in order: of(i, k) is what array k has of the i-th of them. Of few
+// items nothing else is read.
+func (p *clbpPass) readItems(items []int, arrays []Array) (of func(i, k int) []float64, err error) {
+	all, n := p.pass.query.Batch.Items, len(items)
+	numbers := make([][]float64, len(arrays))
+	place, index := func(i int) int { return items[i] }, Array(nil)
+	if some := n; 2*some < all {
+		place, all = func(i int) int { return i }, n
+		index = p.listed(n, func(i int) int { return items[i] })
 	}
+	for k, a := range arrays {
+		switch {
+		case a == nil: // of a layer without noise, or the other ends of numbers
+		case index == nil:
+			p.readLater(a, &numbers[k])
+		default:
+			batch := p.pass.query.Batch.Items
+			some := p.gathered(a, index, 1, batch, n, a.Len()/batch)
+			p.readLater(some, &numbers[k])
+			p.release(some)
+		}
+	}
+	if _, err = p.readEach(); err != nil {
+		return nil, err
+	}
+	p.release(index)
+	return func(i, k int) []float64 {
+		each := len(numbers[k]) / all
+		return numbers[k][place(i)*each:][:each:each]
+	}, nil
 }
 
 // stills returns which numbers of z do not vary.
@@ -99,126 +179,67 @@ func equals(lo, hi []float64) []bool {
 	return list
 }
 
-// keepCoefficients keeps rows over the pre-activations of layer l: the property's from the next read on,
-// those of units, of which there are many, on the device.
-func (p *clbpPass) keepCoefficients(l int, a Array) {
-	switch {
-	case p.down == nil:
-	case p.down.Squares == nil:
-		p.kept.layers[l] = a
-		p.hold(a)
-	default:
-		p.readLater(a, &p.down.A[l])
-	}
-}
-
-// keepInputs does the same of the coefficients of the inputs.
-func (p *clbpPass) keepInputs(l int, s Interval) {
-	if l < 0 && p.ball != nil {
-		p.keepBallInputs(s)
-	}
-	if l >= 0 || p.down == nil {
-		return
-	}
-	p.down.NonNeg = p.query.Inputs.nonNegs
-	if s.Hi == s.Lo { // numbers
-		s.Hi = nil
-	}
-	if p.down.Squares == nil {
-		p.kept.inputs = s
-		p.hold(s.Lo, s.Hi)
-		return
-	}
-	p.readLater(s.Lo, &p.down.Lo)
-	if s.Hi != nil {
-		p.readLater(s.Hi, &p.down.Hi)
-	}
-}
-
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less: of so many
 // items at a time as mostUnits says.
 func (p *clbpPass) sharpenUnits(k int) {
+	defer p.dropRows()
 	d := p.down
-	if p.down = nil; d == nil || d.Top != k || p.err != nil {
+	if d == nil || d.top != k || p.err != nil {
 		return
 	}
 	mean, variance, err := p.readPair(p.total.mean, p.total.variance)
 	if err != nil {
 		return
 	}
-	items := p.pass.query.Batch.Items
-	for from, each := 0, p.unitsAtATime(d); from < items; from += each {
-		n := min(each, items-from)
-		part, err := p.readUnits(d, from, n)
+	for items := range slices.Chunk(p.boxItems(), p.unitsAtATime(d)) {
+		rows, err := p.readKept(items, d)
 		if err != nil {
 			return
 		}
-		if p.err = p.sharpenPart(part, n, mean, variance); p.err != nil {
+		if p.err = p.sharpenItems(items, rows, mean, variance); p.err != nil {
 			return
 		}
 	}
-	p.dropHeld()
 	p.dropTotal()
-	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.Rows}
+	p.total = noiseArrays{mean: p.holding(mean), variance: p.holding(variance), cols: d.rows}
+}
+
+// boxItems are the items that are no points.
+func (p *clbpPass) boxItems() (list []int) {
+	for i, point := range p.query.Inputs.points {
+		if !point {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // mostUnits is how many coefficients of rows of units are read at a time: 32 MiB.
 var mostUnits = 1 << 22
 
 // unitsAtATime is how many items have as many in rows like these.
-func (p *clbpPass) unitsAtATime(d *sharp.Rows) int {
+func (p *clbpPass) unitsAtATime(d *keptRows) int {
 	n := 0
-	for l := range d.Top {
+	for l := range d.top {
 		n += p.layers[l].in + p.layers[l].out
 	}
-	return max(1, mostUnits/(n*d.Rows))
+	return max(1, mostUnits/(n*d.rows))
 }
 
-// readUnits reads the rows of units of n items, from one on.
-func (p *clbpPass) readUnits(d *sharp.Rows, from, n int) (*sharp.Rows, error) {
-	part := &sharp.Rows{Top: d.Top, Rows: d.Rows, First: from, A: make([][]float64, d.Top), NonNeg: d.NonNeg}
-	items := p.pass.query.Batch.Items
-	var index Array
-	if n < items {
-		index = p.span(from, n)
-	}
-	read := func(a Array, to *[]float64) {
-		switch {
-		case a == nil: // of a layer without noise, or numbers
-		case n == items:
-			p.readLater(a, to)
-		default:
-			some := p.gathered(a, index, 1, items, n, a.Len()/items)
-			p.readLater(some, to)
-			p.release(some)
-		}
-	}
-	for l, a := range p.kept.layers {
-		read(a, &part.A[l])
-	}
-	read(p.kept.inputs.Lo, &part.Lo)
-	read(p.kept.inputs.Hi, &part.Hi)
-	_, err := p.readEach()
-	p.release(index)
-	return part, err
-}
-
-// sharpenPart puts less noise in the place of means and variances, where it is less, for the n items of
-// these rows. The error is that of Ended.
-func (p *clbpPass) sharpenPart(d *sharp.Rows, n int, mean, variance []float64) error {
+// sharpenItems puts less noise in the place of means and variances, where it is less, for some items. The
+// error is that of Ended.
+func (p *clbpPass) sharpenItems(items []int, rows [][]sharpRows, mean, variance []float64) error {
 	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
-	errs := make([]error, n)
-	fault.OnCores(context.Background(), n, func(i int) {
-		if i += d.First; p.query.Inputs.points[i] {
-			return
-		}
-		all, err := p.sharper.Noise([]*sharp.Rows{d}, &p.reached, i)
+	errs := make([]error, len(items))
+	fault.OnCores(context.Background(), len(items), func(i int) {
+		d := rows[i][0]
+		all, err := p.sharper.Noise([]*sharp.Rows{d.Rows}, d.reach, items[i])
 		if err != nil {
-			errs[i-d.First] = err
+			errs[i] = err
 			return
 		}
-		for r := range d.Rows {
-			m, v, at := totalUp(all[0].Mean, r), totalUp(all[0].Variance, r), i*d.Rows+r
+		for r := range d.Rows.Rows {
+			m, v, at := totalUp(all[0].Mean, r), totalUp(all[0].Variance, r), items[i]*d.Rows.Rows+r
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
 				mean[at], variance[at] = precision.RoundHi(m), precision.RoundHi(v)
 			}
@@ -241,12 +262,41 @@ func totalUp(layers [][]float64, r int) float64 {
 	return sum
 }
 
+// sharpMargins are the property's rows that have been kept, until readSharp reads them.
 func (p *clbpPass) sharpMargins() *sharpMargins {
-	d := p.down
+	d, items := p.down, len(p.query.Inputs.points)
 	if p.down = nil; d == nil || p.err != nil {
 		return nil
 	}
-	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.query.Inputs.points, items: make([]*sharp.Noise, len(p.query.Inputs.points))}
+	return &sharpMargins{sharper: p.sharper, kept: d, points: p.query.Inputs.points, read: make([]*sharpRows, items), items: make([]*sharp.Noise, items)}
+}
+
+// readSharp reads the property's rows, of the items that are wanted.
+func (p *clbpPass) readSharp() error {
+	var of []*sharpMargins
+	var kept []*keptRows
+	for _, n := range append([]*CLBPMargins{&p.result}, p.result.Others...) {
+		if n.sharp != nil {
+			of, kept = append(of, n.sharp), append(kept, n.sharp.kept)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	items := p.boxItems()
+	if p.query.Wanted != nil {
+		items = slices.DeleteFunc(p.query.Wanted(&p.result), func(i int) bool { return p.query.Inputs.points[i] })
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	rows, err := p.readKept(items, kept...)
+	for i := range rows {
+		for k, s := range of {
+			s.read[items[i]] = &rows[i][k]
+		}
+	}
+	return err
 }
 
 // Sharpen computes what Sharp returns of item p, of these margins and of Others, if there is anything: on
@@ -255,14 +305,14 @@ func (n *CLBPMargins) Sharpen(p int) error {
 	var of []*sharpMargins
 	var rows []*sharp.Rows
 	for _, n := range append([]*CLBPMargins{n}, n.Others...) {
-		if s := n.sharp; s != nil && !s.points[p] && s.items[p] == nil {
-			of, rows = append(of, s), append(rows, s.down)
+		if s := n.sharp; s != nil && s.read[p] != nil && s.items[p] == nil {
+			of, rows = append(of, s), append(rows, s.read[p].Rows)
 		}
 	}
 	if len(of) == 0 {
 		return nil
 	}
-	all, err := of[0].sharper.Noise(rows, &of[0].reached, p)
+	all, err := of[0].sharper.Noise(rows, of[0].read[p].reach, p)
 	for i := range all {
 		of[i].items[p] = &all[i]
 	}
@@ -274,7 +324,7 @@ func (n *CLBPMargins) SharpLevels(p int) int {
 	if n.sharp == nil || n.sharp.points[p] {
 		return 0
 	}
-	return n.sharp.down.Top - n.sharp.sharper.First() + 1
+	return n.sharp.kept.top - n.sharp.sharper.First() + 1
 }
 
 // Sharp returns what ByLines.At says of row r of item p, with less noise (docs/theory.md (34),

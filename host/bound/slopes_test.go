@@ -206,3 +206,79 @@ func TestSharpenTogether(t *testing.T) {
 		t.Error("all slopes have the same noise")
 	}
 }
+
+// TestWanted: items whose rows are wanted get what all get where nothing is said of that, whichever they
+// are; others and points get nothing.
+func TestWanted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 3))
+	const items, point = 5, 2
+	post := noisyNet(rng, network.ReLU, 0.1, 3, 9, 7, 2)
+	var boxes []property.Box
+	var rows [][]property.Row
+	for i := range items {
+		b := property.Box{Lo: []float64{rng.Float64() - float64(i%2), 0, -1}, Hi: []float64{1, 1, 1}}
+		if i == point {
+			b.Hi = b.Lo
+		}
+		boxes, rows = append(boxes, b), append(rows, noisyRows(rng, 2))
+	}
+	said := func(p bound.Precision, wanted func(*bound.CLBPMargins) []int) (all [items][][]float64) {
+		m, err := bound.NewModel(fallback.New(p), post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Release()
+		c, err := m.NewDeviations(post, momentsOf(post))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Release()
+		in, err := m.UploadNoisy(boxes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.ReleaseNoisy(in)
+		dr, err := m.UploadRows(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.ReleaseRows(dr)
+		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, Slopes: true, Wanted: wanted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range items {
+			if err := n.Sharpen(i); err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
+				for r := range n.Rows {
+					if _, mean, variance := of.Sharp(i, r); mean != nil {
+						all[i] = append(all[i], mean, variance)
+					}
+				}
+			}
+		}
+		return all
+	}
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		all := said(p, nil)
+		for _, wanted := range [][]int{{}, {3}, {0, 4}, {1, point, 3}, {0, 1, 3, 4}} {
+			some := said(p, func(n *bound.CLBPMargins) []int {
+				if len(n.Others) == 0 || len(n.Events) != items {
+					t.Error("asked before all is known")
+				}
+				return slices.Clone(wanted)
+			})
+			for i := range items {
+				want := all[i]
+				if !slices.Contains(wanted, i) {
+					want = nil
+				}
+				if !reflect.DeepEqual(some[i], want) || (i == point) != (all[i] == nil) {
+					t.Errorf("%v, %v wanted: item %d has %v, %v where all are", p, wanted, i, some[i], all[i])
+				}
+			}
+		}
+	}
+}

@@ -114,6 +114,12 @@ func (t *part) squared(l int) []float64 {
 	return square
 }
 
+// ofItem is the item's part of what the reach says of the inputs of layer l.
+func (t *part) ofItem(list []float64, l int) []float64 {
+	in := t.post.Layers[l].Inputs()
+	return list[(t.item-t.r.First)*in:][:in]
+}
+
 // looks is after how many inputs of a layer it is asked whether to go on.
 const looks = 32
 
@@ -156,7 +162,7 @@ func notZero(x float64) bool { return x != 0 }
 func (t *part) variance(l int, c *spread, square []float64) []float64 {
 	lay, v := &t.post.Layers[l], make([]float64, t.lanes)
 	in := lay.Inputs()
-	weighRows(v[:c.rows], t.r.MaxSq[l][t.item*in:(t.item+1)*in], t.places[:in], c.s, c.rows, t.vectors)
+	weighRows(v[:c.rows], t.ofItem(t.r.MaxSq[l], l), t.places[:in], c.s, c.rows, t.vectors)
 	repeat(v, c.rows)
 	if square == nil {
 		for _, r := range t.runs {
@@ -175,9 +181,8 @@ func (t *part) variance(l int, c *spread, square []float64) []float64 {
 
 // plain is (11).
 func (t *part) plain(l int, c *spread) []float64 {
-	in := t.post.Layers[l].Inputs()
 	e := make([]float64, t.lanes)
-	for j, radius := range t.r.Radius[l][t.item*in : (t.item+1)*in] {
+	for j, radius := range t.ofItem(t.r.Radius[l], l) {
 		for i, x := range c.of(j) {
 			e[i] += float64(math.Sqrt(x) * radius)
 		}
@@ -209,10 +214,9 @@ func (t *part) linear(n *linear, l, k int, c *spread) {
 // through is (34) for layer l > 1: the mean, over the weights of layer l-1, of the mean that the
 // linear process has, and how much it moves with them.
 func (t *part) through(l int, c *spread) (mean, moved []float64) {
-	in := t.post.Layers[l-1].Inputs()
 	mean, moved = make([]float64, t.lanes), make([]float64, t.lanes)
 	n := newLinear(c.rows)
-	for k, radius := range t.r.Radius[l-1][t.item*in : (t.item+1)*in] {
+	for k, radius := range t.ofItem(t.r.Radius[l-1], l-1) {
 		if radius == 0 {
 			continue
 		}
@@ -245,11 +249,10 @@ func repeat(list []float64, rows int) {
 // inputs, of layer 0 alone and of both. above are the spreads of layer 1, below those of layer 0, nil
 // if it has no noise.
 func (t *part) overInputs(above, below *spread) (alone, mean, moved []float64) {
-	in := t.post.Layers[0].Inputs()
 	alone, mean, moved = make([]float64, t.lanes), make([]float64, t.lanes), make([]float64, t.lanes)
 	a, hi, own := make([]float64, t.lanes), make([]float64, t.lanes), make([]float64, t.lanes)
 	none, n := newLinear(t.lanes), newLinear(above.rows)
-	for k, radius := range t.r.Radius[0][t.item*in : (t.item+1)*in] {
+	for k, radius := range t.ofItem(t.r.Radius[0], 0) {
 		if radius == 0 {
 			continue
 		}

@@ -113,9 +113,10 @@ type Rows struct {
 	NonNeg []bool // of each item, of those before First too
 }
 
-// Reach bound, for what feeds each layer, how far it varies over the box and its squares:
-// [layer][Items x in]. Still says what does not vary at all, as dead neurons.
+// Reach bound, for what feeds each layer, how far it varies over the boxes of some items, from First on, and
+// its squares: [layer][Items x in]. Still says what does not vary at all, as dead neurons.
 type Reach struct {
+	First         int
 	Radius, MaxSq [][]float64
 	Still         [][]bool
 }
@@ -154,7 +155,7 @@ func (s *Network) varying(r *Reach, item, top int) [][]int {
 	list := make([][]int, top+1)
 	for l := range list {
 		in := s.post.Layers[l].Inputs()
-		for j, still := range r.Still[l][item*in : (item+1)*in] {
+		for j, still := range r.Still[l][(item-r.First)*in:][:in] {
 			if !still {
 				list[l] = append(list[l], j)
 			}

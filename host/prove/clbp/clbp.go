@@ -165,17 +165,26 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		}
 		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
 			answers = make([]engine.Answer, len(part))
-			err = m.propagate(on, part, Quantiles(m.e, on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
-				top, has, numbers := 1.0, *c, noisesOf(c, n, i)
+			known := make([]considered, len(part))
+			wants := func(c *cell, n *bound.CLBPMargins, i int) bool {
+				known[i] = consider(c, n, i)
+				return known[i].more
+			}
+			err = m.propagate(on, part, Quantiles(m.e, on.Device().Precision(), tau), wants, func(c *cell, n *bound.CLBPMargins, i int) error {
+				if known[i].forms == nil { // nothing can be sharpened
+					known[i] = consider(c, n, i)
+				}
+				top, has, numbers := 1.0, *c, []float64(nil)
 				if m.features {
 					known := ontop.NewCell(n.Features, i, of(m.e).topInputs(), c.box, on.Device().Precision())
-					top, numbers = m.topUp(c, known), append(numbers, known.Numbers()...)
+					top, numbers = m.topUp(c, known), known.Numbers()
 					has.take(top, 0)
 				}
-				fail, err := m.failUp(&has, n, i, tau)
+				fail, err := m.failUp(&has, n, i, tau, known[i])
 				if err != nil {
 					return err
 				}
+				numbers = append(noisesOf(c, n, i), numbers...) // with what was sharpened
 				answers[i] = engine.Answer{Numbers: numbers, Take: func() {
 					c.take(top, 0)
 					// All rows by one tau: tails by another one stand on hidden bounds of their own.
@@ -218,8 +227,10 @@ func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles
 	return q
 }
 
-// propagate runs one batch on a model and calls take for each cell, on all cores.
-func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
+// propagate runs one batch on a model and calls take for each cell, on all cores; before the end it asks for
+// each, if wants is not nil, whether its rows are wanted with less noise.
+func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, wants func(c *cell, n *bound.CLBPMargins, i int) bool,
+	take func(c *cell, n *bound.CLBPMargins, i int) error) error {
 	conc, err := of(m.e).deviationsOn(on)
 	if err != nil {
 		return err
@@ -244,7 +255,20 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes(), Features: m.features})
+	query := bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes(), HiddenSlopes: m.hiddenSlopes(), Features: m.features}
+	if wants != nil {
+		query.Wanted = func(n *bound.CLBPMargins) (wanted []int) {
+			all := make([]bool, len(cells))
+			fault.OnCores(context.Background(), len(cells), func(i int) { all[i] = wants(cells[i], n, i) })
+			for i, is := range all {
+				if is {
+					wanted = append(wanted, i)
+				}
+			}
+			return wanted
+		}
+	}
+	n, err := conc.PropagateCLBP(query)
 	if err != nil {
 		return err
 	}

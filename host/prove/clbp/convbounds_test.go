@@ -79,7 +79,7 @@ func noisesAt(t *testing.T, p bound.Precision, post *posterior.Posterior, task *
 	}
 	defer e.Close()
 	m, c := method{e: e}, &cell{task: task, box: task.T[0], fail: 1}
-	err = m.propagate(e.Model, []*cell{c}, Quantiles(m.e, p, tau), func(_ *cell, got *bound.CLBPMargins, _ int) error { n = got; return nil })
+	err = m.propagate(e.Model, []*cell{c}, Quantiles(m.e, p, tau), nil, func(_ *cell, got *bound.CLBPMargins, _ int) error { n = got; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

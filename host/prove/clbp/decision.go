@@ -200,7 +200,7 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 		}
 		err := engine.Guarded(d.e, d.work()+" of decisions", chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
 			answers = make([]engine.Answer, len(part))
-			err = d.propagate(on, part, Quantiles(d.e, on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
+			err = d.propagate(on, part, Quantiles(d.e, on.Device().Precision(), tau), nil, func(c *cell, n *bound.CLBPMargins, i int) error {
 				found, err := d.shownBy(c, n, i, tau)
 				if err != nil {
 					return err

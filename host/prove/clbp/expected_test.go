@@ -129,7 +129,7 @@ func plainBound(t *testing.T, e *engine.Engine, task *property.Task, tau float64
 		}
 	}
 	c := &cell{task: task, box: task.T[0], fail: 1}
-	err := method{e: e}.propagate(e.Model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) error {
+	err := method{e: e}.propagate(e.Model, []*cell{c}, q, nil, func(_ *cell, n *bound.CLBPMargins, i int) error {
 		for r := range task.S.Rows {
 			lo, mean, variance := n.ByLines.At(i*n.Rows + r)
 			z, v := lo-floats.Sum(mean), floats.Sum(variance)
