@@ -3,8 +3,6 @@ package bound
 import (
 	"maps"
 	"slices"
-
-	"psafe/host/bound/sharp"
 )
 
 // PropagateCLBP bounds property rows for the posterior itself instead of a weight box
@@ -58,7 +56,10 @@ func (p *clbpPass) run() error {
 		return err
 	}
 	p.endShare()
-	return p.countEvents()
+	if err := p.countEvents(); err != nil {
+		return err
+	}
+	return p.readSharp()
 }
 
 // hiddenLayer bounds layer k's pre-activations, what becomes of them and how far
@@ -199,7 +200,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 
 // byLines bounds the property's rows by the lines that hidden layers have.
 func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) (*CLBPMargins, error) {
-	p.keepRows(&sharp.Rows{Top: k, Rows: p.query.Rows.rows})
+	p.keepRows(k, p.query.Rows.rows)
 	bound := p.descendProperty(k, m, own, form{})
 	if p.ball != nil {
 		p.raiseProperty(bound)

@@ -1,7 +1,5 @@
 package bound
 
-import "psafe/host/bound/sharp"
-
 // The noise of rows on their way down (docs/theory.md (11), (12), (17),
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
@@ -12,7 +10,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 		p.startCommon(k)
 	}
 	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
-		p.keepRows(&sharp.Rows{Top: k, Rows: 2 * p.layers[k].out})
+		p.keepRows(k, 2*p.layers[k].out)
 	}
 	if p.ball != nil {
 		p.beginRows(k, 2*p.layers[k].out)
@@ -88,11 +86,8 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		return
 	}
 	if p.down != nil {
-		coefficients, err := p.read(a)
-		if err != nil {
-			return
-		}
-		p.down.A[l] = coefficients
+		p.down.layers[l] = a
+		p.hold(a)
 	}
 	if p.common != nil {
 		if coefficients, err := p.read(a); err == nil {

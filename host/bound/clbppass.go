@@ -43,6 +43,9 @@ type CLBPQuery struct {
 	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
 	// of the property's rows: on the host, which takes longer than the rest.
 	Sharp bool
+	// Wanted, if it is not nil, is told all that the pass has found and returns the items, in order,
+	// for which CLBPMargins.Sharp may have anything to say: rows of others are not read.
+	Wanted func(*CLBPMargins) []int
 	// Slopes says that rows of the property are bounded by lines with other lower slopes, too:
 	// CLBPMargins.Others.
 	Slopes bool
@@ -109,16 +112,29 @@ func (n *Noises) At(at int) (lo float64, mean, variance []float64) {
 // (docs/theory.md, section 4.3).
 type Events struct{ Ends, Radii, Loose float64 }
 
-// sharpMargins are the property's rows, as the sharper takes them; items[p] is what it said.
+// sharpMargins are the property's rows, as the sharper takes them, of the items that are read; items[p] is
+// what it said.
 type sharpMargins struct {
 	sharper *sharp.Network
-	down    *sharp.Rows
-	reached sharp.Reach
+	kept    *keptRows
 	points  []bool
-	items   []*sharpItem
+	read    []*sharpRows
+	items   []*sharp.Noise
 }
 
-type sharpItem struct{ mean, variance [][]float64 }
+// keptRows are rows of layer top that are kept on the device: their coefficients over the
+// pre-activations of the layers below, and over the inputs.
+type keptRows struct {
+	top, rows int
+	layers    []Array
+	inputs    Interval
+}
+
+// sharpRows are those of one item, read, with what is known of the item.
+type sharpRows struct {
+	*sharp.Rows
+	reach *sharp.Reach
+}
 
 // Fed holds what is known of the numbers z that feed a layer, for all x of a box and all weights with
 // which the bounds below it are right: each is in [Lo, Hi], and off what it is at one point of the box
@@ -162,8 +178,10 @@ const sharedLevel = 0
 // CLBPQuery.Splits is called.
 type CLBPSplits struct {
 	p *clbpPass
-	// down are the property's rows before they went anywhere.
-	down *sharp.Rows
+	// rows are so many of the property, of which squares is [outputs x rows]; reach is of the item.
+	rows    int
+	squares []float64
+	reach   *sharp.Reach
 	// w and b are the last layer with the property merged in, at their least.
 	w, b   []float64
 	lo, hi [][]float64
@@ -193,11 +211,10 @@ type clbpPass struct {
 	apart   bool
 	met     map[int]bool
 	units   *run
-	// down are rows that are kept for the sharper, reached what it knows of reaches so far.
-	down    *sharp.Rows
-	reached sharp.Reach
-	result  CLBPMargins
-	share   passShare
+	// down are rows that are kept for the sharper.
+	down   *keptRows
+	result CLBPMargins
+	share  passShare
 	// quantiles are what prepareQuantiles has made.
 	quantiles passQuantiles
 	// ball is nil where T is made of boxes.

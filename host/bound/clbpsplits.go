@@ -22,11 +22,14 @@ func (p *clbpPass) newSplits(k int, m mergedLayer) (s *CLBPSplits, err error) {
 		panic(fmt.Sprintf("bound: CLBPQuery.Splits: %d items, of a network that may be refined: %v", p.pass.query.Batch.Items, p.refines()))
 	}
 	s = &CLBPSplits{p: p}
-	p.keepRows(&sharp.Rows{Top: k, Rows: p.query.Rows.rows})
-	if s.down = p.down; s.down == nil {
+	if !p.sharpens(k) {
 		return nil, p.err
 	}
-	p.down = nil
+	of, err := p.readKept([]int{0}, &keptRows{top: k, rows: p.query.Rows.rows})
+	if err != nil {
+		return nil, err
+	}
+	s.rows, s.squares, s.reach = of[0][0].Rows.Rows, of[0][0].Squares, of[0][0].reach
 	if s.w, s.b, err = p.readPair(m.w.Lo, m.b.Lo); err != nil {
 		return nil, err
 	}
@@ -49,13 +52,13 @@ func (s *CLBPSplits) Ranges() (lo, hi [][]float64) { return s.lo, s.hi }
 // Reach returns for what feeds each layer how far it varies over the item, its squares, and what does
 // not vary at all; the caller's to read.
 func (s *CLBPSplits) Reach() (radius, maxSq [][]float64, still [][]bool) {
-	return s.p.reached.Radius, s.p.reached.MaxSq, s.p.reached.Still
+	return s.reach.Radius, s.reach.MaxSq, s.reach.Still
 }
 
 // Row is property row number row over what feeds the last layer, at its least; square are the squares of
 // its coefficients over the outputs, rounded up.
 func (s *CLBPSplits) Row(row int) (coefficients []float64, constant float64, square []float64) {
-	return column(s.w, row, s.down.Rows), s.b[row], column(s.down.Squares, row, s.down.Rows)
+	return column(s.w, row, s.rows), s.b[row], column(s.squares, row, s.rows)
 }
 
 // column is column c of a matrix of so many.
@@ -79,23 +82,29 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *sharp.Rows, err err
 	if q.Layer != k || len(q.Slope) < k || len(q.Phase) < k || len(q.Beta) < k {
 		panic(fmt.Sprintf("bound: CLBPSplits.Bound: layer %d of %d, %d lists of slopes", q.Layer, k, len(q.Slope)))
 	}
-	d = &sharp.Rows{Top: k, Rows: r, A: make([][]float64, k), Squares: gathered(s.down.Squares, q.Rows, s.down.Rows)}
+	d = &sharp.Rows{Top: k, Rows: r, A: make([][]float64, k), Squares: gathered(s.squares, q.Rows, s.rows)}
 	// What feeds the last layer is never negative: the lower ends of coefficients are the least.
 	f := &flight{
-		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.down.Rows))}},
-		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.down.Rows))}, perBox: 1, cols: r, own: q.lists(k),
-		watch: watch{p.keepInputs, func(l int, a Array, _ int) { p.readLater(a, &d.A[l]) }},
+		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.rows))}},
+		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.rows))}, perBox: 1, cols: r, own: q.lists(k),
+		watch: watch{func(l int, a Interval) {
+			if l < 0 { // never negative: the least is enough
+				p.readLater(a.Lo, &d.Lo)
+			}
+		}, func(l int, a Array, _ int) { p.readLater(a, &d.A[l]) }},
 	}
-	p.down = d
 	bound := p.backSubstitute(k, f)
-	p.down = nil
 	if n.Lo, err = p.read(bound); err != nil {
 		return SplitNoises{}, nil, err
 	}
 	p.release(bound)
 	// Reaches are those of the whole item: phases say something of the weights that the noise is of.
-	n.Mean, n.Var, err = p.sharper.Noise(d, &p.reached, 0)
-	return n, d, err
+	all, err := p.sharper.Noise([]*sharp.Rows{d}, s.reach, 0)
+	if err != nil {
+		return SplitNoises{}, nil, err
+	}
+	n.Mean, n.Var = all[0].Mean, all[0].Variance
+	return n, d, nil
 }
 
 // gathered are columns of a matrix of so many, [.. x len(list)].

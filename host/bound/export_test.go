@@ -18,3 +18,10 @@ func (s *CLBPSplits) BoundRows(q *SplitQuery) (SplitNoises, [][]float64, error) 
 	}
 	return n, d.A, nil
 }
+
+// SetMostUnits sets how many coefficients of rows of units are read at a time, until it is undone.
+func SetMostUnits(n int) (undo func()) {
+	before := mostUnits
+	mostUnits = n
+	return func() { mostUnits = before }
+}

@@ -205,6 +205,37 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 	})
 }
 
+// TestUnitsInParts: however many coefficients of rows of units are read at a time, bounds are the same, and
+// memory is given back.
+func TestUnitsInParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(45, 2))
+	for c := range 4 {
+		a := askOf(r, noisyNet(r, network.ReLU, .1, [][]int{{3, 4, 4, 2}, {3, 5, 4, 6, 2}}[c%2]...))
+		switch second := &a.boxes[1]; c {
+		case 2:
+			second.Hi = second.Lo // a point
+		case 3:
+			second.Lo = make([]float64, 3) // nothing is negative
+		}
+		var want []float64
+		for _, most := range []int{1 << 20, 1, 300} {
+			undo := bound.SetMostUnits(most)
+			dev := devicetest.NewFaulty(fallback.New(bound.Precision(c % 2)))
+			got, err := a.byNoise(dev)
+			undo()
+			if err != nil || dev.Arrays != 0 {
+				t.Fatalf("case %d: %v, %d arrays are left", c, err, dev.Arrays)
+			}
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("case %d: with %d numbers at a time %v, with all %v", c, most, got, want)
+			}
+		}
+	}
+}
+
 // TestEveryCallFails: if one call of a device fails, whichever, and all others succeed, what was asked
 // ends with this error and without a number, and gives all memory back.
 func TestEveryCallFails(t *testing.T) {

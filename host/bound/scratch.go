@@ -8,6 +8,8 @@ type scratch struct {
 	err    error
 	// later are arrays that are read with the next one, and no array is read without them.
 	later []reading
+	// held are arrays that are not given back before they are let go; true: they have been released.
+	held map[Array]bool
 }
 
 // reading is an array that is to be read, to where, and whether it has been released since.
@@ -19,7 +21,7 @@ type reading struct {
 
 // launch runs an operation, unless something has failed: an array of it may be none only then.
 func (s *scratch) launch(op Operation) {
-	if s.err == nil && len(s.later) > 0 {
+	if s.err == nil && len(s.later)+len(s.held) > 0 {
 		for _, o := range Outputs(op) {
 			s.changing(o.Array)
 		}
@@ -31,6 +33,9 @@ func (s *scratch) launch(op Operation) {
 
 // changing reads what is awaited if one of it is about to get other numbers.
 func (s *scratch) changing(a Array) {
+	if _, held := s.held[a]; held {
+		panic("bound: an array gets other numbers while it is held")
+	}
 	if s.err == nil && s.awaited(a) != nil {
 		_, s.err = s.readEach()
 	}
@@ -89,9 +94,35 @@ func (s *scratch) release(arrays ...Array) {
 			l.released = true
 			continue
 		}
+		if _, held := s.held[a]; held {
+			s.held[a] = true
+			continue
+		}
 		if a != nil && s.arrays[a] {
 			delete(s.arrays, a)
 			s.owner.Release(a)
+		}
+	}
+}
+
+// hold keeps arrays until they are let go: nothing may write to them, and releasing waits.
+func (s *scratch) hold(arrays ...Array) {
+	if s.held == nil {
+		s.held = map[Array]bool{}
+	}
+	for _, a := range arrays {
+		if a != nil {
+			s.held[a] = false
+		}
+	}
+}
+
+// letGo ends that arrays are held.
+func (s *scratch) letGo(arrays ...Array) {
+	for _, a := range arrays {
+		released := s.held[a]
+		if delete(s.held, a); released {
+			s.release(a)
 		}
 	}
 }
@@ -100,7 +131,7 @@ func (s *scratch) free() {
 	for a := range s.arrays {
 		s.owner.Release(a)
 	}
-	s.arrays, s.later = nil, nil
+	s.arrays, s.later, s.held = nil, nil, nil
 }
 
 // read returns the numbers of an array, or none and the first error of the pass: whoever wants

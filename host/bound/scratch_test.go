@@ -85,3 +85,36 @@ func TestReadLater(t *testing.T) {
 		s.free()
 	}
 }
+
+// TestHold: what is held is given back once it has been released and let go, whichever comes first, and is not
+// written in between.
+func TestHold(t *testing.T) {
+	d := &slate{}
+	s := &scratch{owner: d}
+	a, b := s.holding([]float64{1, 2}), s.holding([]float64{3, 4})
+	s.hold(a, b, nil)
+	if s.release(a); d.released != 0 {
+		t.Errorf("%d arrays are released while they are held", d.released)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("what is held was written")
+			}
+		}()
+		s.launch(SquareRows{Square: a, A: b, N: 2})
+	}()
+	if s.letGo(a, b, nil); d.released != 1 {
+		t.Errorf("%d arrays are released, where one was released before", d.released)
+	}
+	if s.launch(SquareRows{Square: b, A: b, N: 2}); s.err != nil {
+		t.Error(s.err)
+	}
+	if s.release(b); d.released != 2 {
+		t.Errorf("%d arrays are released, of two", d.released)
+	}
+	s.hold(s.holding([]float64{5}))
+	if s.free(); d.released != 3 {
+		t.Errorf("%d arrays are released, of three", d.released)
+	}
+}

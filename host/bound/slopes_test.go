@@ -3,6 +3,7 @@ package bound_test
 import (
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -169,6 +170,115 @@ func TestBallsTwice(t *testing.T) {
 		}
 		if len(sizes) == 4 && !slices.Equal(once.ByLines.Lo, twice.ByLines.Lo) {
 			t.Errorf("%v: rows are above %v, and %v", sizes, once.ByLines.Lo, twice.ByLines.Lo)
+		}
+	}
+}
+
+// TestSharpenTogether: margins that are sharpened together with those by other slopes get what they get
+// alone, which is not the same for all.
+func TestSharpenTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 4))
+	differ := 0
+	for c := range 6 {
+		post := noisyNet(rng, network.ReLU, 0.1, 3, 9, 7, 2)
+		box := property.Box{Lo: []float64{-1, 0, -1}, Hi: []float64{0.5, 1, 1}}
+		rows, query := noisyRows(rng, 2), bound.CLBPQuery{Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, Slopes: true}
+		together, _ := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		alone, _ := concentrateAs(t, fallback.New(bound.Precision(c%2)), post, box, rows, query)
+		others := make([]*bound.Noises, len(alone.Others))
+		for i, o := range alone.Others {
+			others[i] = sharpOf(o)
+		}
+		if got, want := sharpOf(together), sharpOf(alone); !reflect.DeepEqual(got, want) {
+			t.Errorf("case %d: %v, alone %v", c, got, want)
+		}
+		for i, o := range together.Others {
+			got := sharpOf(o)
+			if !reflect.DeepEqual(got, others[i]) {
+				t.Errorf("case %d, slopes %d: %v, alone %v", c, i, got, others[i])
+			}
+			if !reflect.DeepEqual(got.Mean, sharpOf(together).Mean) {
+				differ++
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("all slopes have the same noise")
+	}
+}
+
+// TestWanted: items whose rows are wanted get what all get where nothing is said of that, whichever they
+// are; others and points get nothing.
+func TestWanted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 3))
+	const items, point = 5, 2
+	post := noisyNet(rng, network.ReLU, 0.1, 3, 9, 7, 2)
+	var boxes []property.Box
+	var rows [][]property.Row
+	for i := range items {
+		b := property.Box{Lo: []float64{rng.Float64() - float64(i%2), 0, -1}, Hi: []float64{1, 1, 1}}
+		if i == point {
+			b.Hi = b.Lo
+		}
+		boxes, rows = append(boxes, b), append(rows, noisyRows(rng, 2))
+	}
+	said := func(p bound.Precision, wanted func(*bound.CLBPMargins) []int) (all [items][][]float64) {
+		m, err := bound.NewModel(fallback.New(p), post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Release()
+		c, err := m.NewDeviations(post, momentsOf(post))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Release()
+		in, err := m.UploadNoisy(boxes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.ReleaseNoisy(in)
+		dr, err := m.UploadRows(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.ReleaseRows(dr)
+		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, Slopes: true, Wanted: wanted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range items {
+			if err := n.Sharpen(i); err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
+				for r := range n.Rows {
+					if _, mean, variance := of.Sharp(i, r); mean != nil {
+						all[i] = append(all[i], mean, variance)
+					}
+				}
+			}
+		}
+		return all
+	}
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		all := said(p, nil)
+		for _, wanted := range [][]int{{}, {3}, {0, 4}, {1, point, 3}, {0, 1, 3, 4}} {
+			some := said(p, func(n *bound.CLBPMargins) []int {
+				if len(n.Others) == 0 || len(n.Events) != items {
+					t.Error("asked before all is known")
+				}
+				return slices.Clone(wanted)
+			})
+			for i := range items {
+				want := all[i]
+				if !slices.Contains(wanted, i) {
+					want = nil
+				}
+				if !reflect.DeepEqual(some[i], want) || (i == point) != (all[i] == nil) {
+					t.Errorf("%v, %v wanted: item %d has %v, %v where all are", p, wanted, i, some[i], all[i])
+				}
+			}
 		}
 	}
 }

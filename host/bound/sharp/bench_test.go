@@ -40,7 +40,7 @@ func BenchmarkSharpNoise(b *testing.B) {
 	}
 	d.Lo = some(sizes[0]*d.Rows, r.NormFloat64)
 	for b.Loop() {
-		if _, _, err := s.Noise(d, reached, 0); err != nil {
+		if _, err := s.Noise([]*Rows{d}, reached, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,20 +8,28 @@ import (
 	"psafe/internal/vector"
 )
 
-// weighLanes are weighRows and weighRowsMost in lanes, a lane being a row: sums have the same terms
-// in the same order, and nothing is fused. Max may lose a term that is no number; its sum does not.
-func weighLanes(to, most, weights []float64, at []int, x []float64, v vector.Set) bool {
+// weighLanes is weighRows in lanes: sums have the same terms in the same order, and nothing is fused.
+func weighLanes(to, weights []float64, pick []int, x []float64, lanes int, v vector.Set) bool {
 	switch {
-	case v == vector.None || len(to)%rowsBeside != 0:
+	case v == vector.None || lanes%rowsBeside != 0:
 		return false
-	case v == vector.AVX512 && most == nil:
-		weighRowsF64x8(to, weights, at, x)
 	case v == vector.AVX512:
-		weighRowsMostF64x8(to, most, weights, at, x)
-	case most == nil:
-		weighRowsF64x4(to, weights, at, x)
+		weighRowsF64x8(to, weights, pick, x, lanes)
 	default:
-		weighRowsMostF64x4(to, most, weights, at, x)
+		weighRowsF64x4(to, weights, pick, x, lanes)
+	}
+	return true
+}
+
+// weighTwiceLanes is weighTwice. Max may lose a term that is no number; its sum does not.
+func weighTwiceLanes(n *linear, means, deviations []float64, pick []int, x []float64, v vector.Set) bool {
+	switch {
+	case v == vector.None || n.rows%rowsBeside != 0:
+		return false
+	case v == vector.AVX512:
+		weighTwiceF64x8(n, means, deviations, pick, x)
+	default:
+		weighTwiceF64x4(n, means, deviations, pick, x)
 	}
 	return true
 }

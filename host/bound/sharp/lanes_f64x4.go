@@ -6,43 +6,61 @@ package sharp
 
 import "simd/archsimd"
 
-// weighRowsF64x4 is weighRows for rows of at least a vector.
-func weighRowsF64x4(to, weights []float64, at []int, x []float64) {
+// weighRowsF64x4 is weighRows: four lists of weights meet two vectors of lanes once they are loaded. The
+// last list is taken again where there are fewer.
+func weighRowsF64x4(to, weights []float64, pick []int, x []float64, lanes int) {
 	const width = 4
-	last := len(to) - width
-	for i := 0; i <= last; i += 4 * width {
-		at0, at1, at2, at3 := i, min(i+width, last), min(i+2*width, last), min(i+3*width, last)
-		var s0, s1, s2, s3 archsimd.Float64x4
-		for n, w := range weights {
-			w, q := archsimd.BroadcastFloat64x4(w), x[at[n]:][:len(to)]
-			s0 = s0.Add(w.Mul(archsimd.LoadFloat64x4Slice(q[at0:])))
-			s1 = s1.Add(w.Mul(archsimd.LoadFloat64x4Slice(q[at1:])))
-			s2 = s2.Add(w.Mul(archsimd.LoadFloat64x4Slice(q[at2:])))
-			s3 = s3.Add(w.Mul(archsimd.LoadFloat64x4Slice(q[at3:])))
+	last := len(to)/lanes - 1
+	n := len(weights) / (last + 1)
+	for k := 0; k <= last; k += 4 {
+		k1, k2, k3 := min(k+1, last), min(k+2, last), min(k+3, last)
+		w0, w1, w2, w3 := weights[k*n:][:n], weights[k1*n:][:n], weights[k2*n:][:n], weights[k3*n:][:n]
+		for r := 0; r < lanes; r += 2 * width {
+			var a0, a1, b0, b1, c0, c1, d0, d1 archsimd.Float64x4
+			for _, p := range pick {
+				q := x[p*lanes+r:][:2*width]
+				x0, x1 := archsimd.LoadFloat64x4Slice(q[:width]), archsimd.LoadFloat64x4Slice(q[width:])
+				w := archsimd.BroadcastFloat64x4(w0[p])
+				a0, a1 = a0.Add(w.Mul(x0)), a1.Add(w.Mul(x1))
+				w = archsimd.BroadcastFloat64x4(w1[p])
+				b0, b1 = b0.Add(w.Mul(x0)), b1.Add(w.Mul(x1))
+				w = archsimd.BroadcastFloat64x4(w2[p])
+				c0, c1 = c0.Add(w.Mul(x0)), c1.Add(w.Mul(x1))
+				w = archsimd.BroadcastFloat64x4(w3[p])
+				d0, d1 = d0.Add(w.Mul(x0)), d1.Add(w.Mul(x1))
+			}
+			a0.StoreSlice(to[k*lanes+r:])
+			a1.StoreSlice(to[k*lanes+r+width:])
+			b0.StoreSlice(to[k1*lanes+r:])
+			b1.StoreSlice(to[k1*lanes+r+width:])
+			c0.StoreSlice(to[k2*lanes+r:])
+			c1.StoreSlice(to[k2*lanes+r+width:])
+			d0.StoreSlice(to[k3*lanes+r:])
+			d1.StoreSlice(to[k3*lanes+r+width:])
 		}
-		s0.StoreSlice(to[at0:])
-		s1.StoreSlice(to[at1:])
-		s2.StoreSlice(to[at2:])
-		s3.StoreSlice(to[at3:])
 	}
 }
 
-// weighRowsMostF64x4 is weighRowsMost for rows of at least a vector.
-func weighRowsMostF64x4(to, most, weights []float64, at []int, x []float64) {
+// weighTwiceF64x4 is weighTwice.
+func weighTwiceF64x4(n *linear, means, deviations []float64, pick []int, x []float64) {
 	const width = 4
-	last := len(to) - width
-	for i := 0; i <= last; i += 2 * width {
-		at0, at1 := i, min(i+width, last)
-		var s0, s1, m0, m1 archsimd.Float64x4
-		for n, w := range weights {
-			w, q := archsimd.BroadcastFloat64x4(w), x[at[n]:][:len(to)]
-			v0, v1 := w.Mul(archsimd.LoadFloat64x4Slice(q[at0:])), w.Mul(archsimd.LoadFloat64x4Slice(q[at1:]))
-			s0, s1, m0, m1 = s0.Add(v0), s1.Add(v1), m0.Max(v0), m1.Max(v1)
+	deviations = deviations[:len(means)]
+	for r := 0; r < n.rows; r += 2 * width {
+		var m0, m1, d0, d1, most0, most1 archsimd.Float64x4
+		for _, p := range pick {
+			q := x[p*n.rows+r:][:2*width]
+			x0, x1 := archsimd.LoadFloat64x4Slice(q[:width]), archsimd.LoadFloat64x4Slice(q[width:])
+			w, d := archsimd.BroadcastFloat64x4(means[p]), archsimd.BroadcastFloat64x4(deviations[p])
+			m0, m1 = m0.Add(w.Mul(x0)), m1.Add(w.Mul(x1))
+			x0, x1 = d.Mul(x0), d.Mul(x1)
+			d0, d1, most0, most1 = d0.Add(x0), d1.Add(x1), most0.Max(x0), most1.Max(x1)
 		}
-		s0.StoreSlice(to[at0:])
-		s1.StoreSlice(to[at1:])
-		m0.StoreSlice(most[at0:])
-		m1.StoreSlice(most[at1:])
+		m0.StoreSlice(n.means[r:])
+		m1.StoreSlice(n.means[r+width:])
+		d0.StoreSlice(n.deviations[r:])
+		d1.StoreSlice(n.deviations[r+width:])
+		most0.StoreSlice(n.largest[r:])
+		most1.StoreSlice(n.largest[r+width:])
 	}
 }
 

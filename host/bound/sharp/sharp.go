@@ -40,8 +40,9 @@ type Network struct {
 	vectors vector.Set
 	// grow covers n + 16 roundings, twice.
 	grow float64
-	// squares are those of each layer's weights, once they are asked for.
+	// squares are those of each layer's weights, once they are asked for; places counts the inputs of any.
 	squares []func() *squares
+	places  []int
 	// ended says why the work has to stop. What it is told in the middle, noise is told at its end.
 	ended func() error
 }
@@ -71,27 +72,24 @@ func New(post *posterior.Posterior, ended func() error) *Network {
 		n = max(n, l.Inputs(), l.Outputs())
 	}
 	s.grow = 1 + float64(n+16)*0x1p-50
+	for j := range n {
+		s.places = append(s.places, j)
+	}
 	for k := range post.Layers {
 		s.squares = append(s.squares, sync.OnceValue(func() *squares { return newSquares(&post.Layers[k]) }))
 	}
 	return s
 }
 
-// squares are the squares of the means and of the deviations of a layer's weights, (in, out) as they are,
-// and whether all deviations of an input are above 0: each is wanted for every item and part of rows.
-type squares struct {
-	mean, sd []float64
-	all      []bool
-}
+// squares are the squares of the means and of the deviations of a layer's weights, (in, out) as they
+// are: each is wanted for every item and part of rows.
+type squares struct{ mean, sd []float64 }
 
 func newSquares(l *posterior.Layer) *squares {
-	mean, sd, out := l.Weight.Mean, l.Weight.SdHi, l.Outputs()
-	q := &squares{make([]float64, len(mean)), make([]float64, len(sd)), make([]bool, l.Inputs())}
+	mean, sd := l.Weight.Mean, l.Weight.SdHi
+	q := &squares{make([]float64, len(mean)), make([]float64, len(sd))}
 	for i, x := range mean {
 		q.mean[i], q.sd[i] = float64(x*x), float64(sd[i]*sd[i])
-	}
-	for j := range q.all {
-		q.all[j] = !slices.Contains(sd[j*out:(j+1)*out], 0)
 	}
 	return q
 }
@@ -101,9 +99,9 @@ func positive(x float64) bool { return x > 0 }
 // First is the lowest layer with noise.
 func (s *Network) First() int { return s.first }
 
-// Rows are rows of layer Top, on their way down: what was met.
+// Rows are rows of layer Top, on their way down: what was met by those of some items, from First on.
 type Rows struct {
-	Top, Rows int
+	Top, Rows, First int
 	// A[l] are the coefficients of the pre-activations of layer l, [Items x out x Rows]; of the top,
 	// Squares are those of the property's rows squared, and nil stands for units, again and again.
 	A       [][]float64
@@ -112,36 +110,44 @@ type Rows struct {
 	// no input is negative. Of an item without negative inputs Lo is the coefficients, so that what is
 	// bounded beside it changes nothing.
 	Lo, Hi []float64
-	NonNeg []bool // of each item
+	NonNeg []bool // of each item, of those before First too
 }
 
-// Reach bound, for what feeds each layer, how far it varies over the box and its squares:
-// [layer][Items x in]. Still says what does not vary at all, as dead neurons.
+// Reach bound, for what feeds each layer, how far it varies over the boxes of some items, from First on, and
+// its squares: [layer][Items x in]. Still says what does not vary at all, as dead neurons.
 type Reach struct {
+	First         int
 	Radius, MaxSq [][]float64
 	Still         [][]bool
 }
 
-// Noise bounds mean and variance of the noise of rows of an item, for each layer from the top
-// down to the first with noise, [Rows] each. A row is then at least as far above m0 - sum of
-// means as docs/theory.md (13a) says with these variances. Rows are shared out over all
-// cores. The error is that of ended, and there are no bounds then.
-func (s *Network) Noise(d *Rows, r *Reach, item int) (mean, variance [][]float64, err error) {
-	for range d.Top - s.first + 1 {
-		mean, variance = append(mean, make([]float64, d.Rows)), append(variance, make([]float64, d.Rows))
+// Noise are bounds of mean and variance of the noise of rows, for each layer from the top down to the
+// first with noise, [rows] each: a row is at least as far above m0 - sum of means as docs/theory.md
+// (13a) says with these variances.
+type Noise struct{ Mean, Variance [][]float64 }
+
+// Noise bounds the noise of the rows of an item, in each list of rows of the same layer. Rows are shared
+// out over all cores. The error is that of ended, and there are no bounds then.
+func (s *Network) Noise(list []*Rows, r *Reach, item int) ([]Noise, error) {
+	all := make([]Noise, len(list))
+	for i, d := range list {
+		for range d.Top - s.first + 1 {
+			all[i].Mean, all[i].Variance = append(all[i].Mean, make([]float64, d.Rows)), append(all[i].Variance, make([]float64, d.Rows))
+		}
 	}
-	parts, varies := d.parts(), s.varying(r, item, d.Top)
+	parts, varies := partsOf(list, all), s.varying(r, item, list[0].Top)
 	errs := make([]error, len(parts))
 	fault.OnCores(context.Background(), len(parts), func(i int) {
-		t := &part{Network: s, d: d, r: r, item: item, varies: varies, row: parts[i]}
-		errs[i] = t.noise(mean, variance)
+		t := parts[i]
+		t.Network, t.r, t.item, t.varies = s, r, item, varies
+		errs[i] = t.noise()
 	})
 	for _, err := range errs {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return mean, variance, nil
+	return all, nil
 }
 
 // varying lists the inputs of each layer up to top that vary over the box of an item.
@@ -149,7 +155,7 @@ func (s *Network) varying(r *Reach, item, top int) [][]int {
 	list := make([][]int, top+1)
 	for l := range list {
 		in := s.post.Layers[l].Inputs()
-		for j, still := range r.Still[l][item*in : (item+1)*in] {
+		for j, still := range r.Still[l][(item-r.First)*in:][:in] {
 			if !still {
 				list[l] = append(list[l], j)
 			}
@@ -159,35 +165,38 @@ func (s *Network) varying(r *Reach, item, top int) [][]int {
 }
 
 // Rows are worked on partRows beside each other, or fewer, as many as a multiple of rowsBeside.
-const partRows, rowsBeside = 32, 8
+const partRows, rowsBeside = 32, 16
 
-// parts shares the rows out: of units both rows are in one part, in its halves.
-func (d *Rows) parts() (list [][]int) {
-	rows, step := d.Rows, partRows
-	if d.units() {
-		rows, step = d.Rows/2, partRows/2
-	}
-	for from := 0; from < rows; from += step {
-		part := make([]int, (min(step, rows-from)+rowsBeside-1)/rowsBeside*rowsBeside)
-		for i := range part {
-			if part[i] = from + i; part[i] >= rows {
-				part[i] = noRow
+// partsOf shares rows out: of units both rows are in one part, in its halves, and others lie beside
+// each other whichever list they are of.
+func partsOf(list []*Rows, to []Noise) (parts []*part) {
+	var open *part
+	for i, d := range list {
+		if d.units() {
+			out := d.Rows / 2
+			for first := 0; first < out; first += partRows / 2 {
+				n := min(partRows/2, out-first)
+				parts = append(parts, &part{top: d.Top, units: true, lanes: partRows, runs: []run{
+					{d, &to[i], first, n, 0}, {d, &to[i], out + first, n, partRows / 2},
+				}})
 			}
+			continue
 		}
-		for i, n := 0, len(part); d.units() && i < n; i++ {
-			other := noRow
-			if part[i] != noRow {
-				other = part[i] + rows
+		for first, n := 0, 0; first < d.Rows; first += n {
+			if open == nil || open.lanes == partRows {
+				open = &part{top: d.Top}
+				parts = append(parts, open)
 			}
-			part = append(part, other)
+			n = min(partRows-open.lanes, d.Rows-first)
+			open.runs = append(open.runs, run{d, &to[i], first, n, open.lanes})
+			open.lanes += n
 		}
-		list = append(list, part)
 	}
-	return list
+	for _, t := range parts {
+		t.lanes = (t.lanes + rowsBeside - 1) / rowsBeside * rowsBeside
+	}
+	return parts
 }
-
-// noRow is in the place of a row where there are fewer.
-const noRow = -1
 
 // units reports whether the rows are those of the units of the top.
 func (d *Rows) units() bool { return d.Squares == nil }

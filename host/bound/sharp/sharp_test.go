@@ -235,23 +235,34 @@ func TestSharpNoise(t *testing.T) {
 				d.NonNeg = append(d.NonNeg, r.IntN(3) == 0)
 			}
 		}
+		other := otherRows(d, r.IntN(70))
 		if s.first != first {
 			t.Fatalf("noise from layer %d on, it is from %d", s.first, first)
 		}
 		for item := range items {
 			looks.Store(0)
-			mean, variance, err := s.Noise(d, reached, item)
+			// Rows of another list beside them change nothing.
+			all, err := s.Noise([]*Rows{other, d}, reached, item)
 			if err != nil {
 				t.Fatal(err)
 			}
+			mean, variance := all[1].Mean, all[1].Variance
 			// Wherever the work has to stop, there is nothing, and it stops at once.
-			all := looks.Swap(0)
-			most = r.Int64N(all)
-			if m, v, err := s.Noise(d, reached, item); m != nil || v != nil || err != stop || looks.Load() > most+int64(4*len(sizes)*len(d.parts())) {
-				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks.Load()-most)
+			for r := range other.Rows {
+				for l, m := range all[0].Mean {
+					if at := r % d.Rows; !d.units() && (m[r] != mean[l][d.Rows-1] || all[0].Variance[l][r] != variance[l][d.Rows-1]) || d.units() && m[at] != mean[l][at] {
+						t.Fatalf("case %d item %d: row %d of the other list has another noise than where it is from", c, item, r)
+					}
+				}
 			}
-			if most = math.MaxInt64; all < int64(len(mean)) {
-				t.Errorf("%d looks for %d layers", all, len(mean))
+			looked := looks.Swap(0)
+			most = r.Int64N(looked)
+			parts := partsOf([]*Rows{other, d}, make([]Noise, 2))
+			if n, err := s.Noise([]*Rows{other, d}, reached, item); n != nil || err != stop || looks.Load() > most+int64(4*len(sizes)*len(parts)) {
+				t.Errorf("stopped after %d of %d looks: %v, %v and %d more", most, looked, n, err, looks.Load()-most)
+			}
+			if most = math.MaxInt64; looked < int64(len(mean)) {
+				t.Errorf("%d looks for %d layers", looked, len(mean))
 			}
 			for row := range d.Rows {
 				x := &exact{post: post, first: first, d: d.item(item, sizes), r: reached.item(item, sizes), row: row}
@@ -269,6 +280,28 @@ func TestSharpNoise(t *testing.T) {
 			}
 		}
 	}
+}
+
+// otherRows are so many rows of the same layer as d, or as many as d has of units: copies of its last.
+func otherRows(d *Rows, rows int) *Rows {
+	if d.units() {
+		return d
+	}
+	copied := func(list []float64) []float64 {
+		var all []float64
+		for at := d.Rows - 1; at < len(list); at += d.Rows {
+			all = append(all, slices.Repeat(list[at:at+1], rows)...)
+		}
+		return all
+	}
+	other := &Rows{Top: d.Top, Rows: rows, Squares: append([]float64{}, copied(d.Squares)...), Lo: copied(d.Lo), NonNeg: d.NonNeg}
+	if d.Hi != nil {
+		other.Hi = copied(d.Hi)
+	}
+	for _, a := range d.A {
+		other.A = append(other.A, copied(a))
+	}
+	return other
 }
 
 // item is one of several.
@@ -328,28 +361,27 @@ func TestSharperRefuses(t *testing.T) {
 	}
 }
 
-// TestSharpLoops: many rows at a time, with whatever vectors, have the numbers of one at a time.
+// TestSharpLoops: many sums at a time, with whatever vectors, have the numbers of one at a time.
 func TestSharpLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
+	some := func(n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = r.ExpFloat64() * float64(r.IntN(4))
+		}
+		return list
+	}
 	for range testscale.Cases(t, 2000) {
-		n, rows := r.IntN(20), rowsBeside*(1+r.IntN(6))
-		cols := rows + r.IntN(5)
-		some := func(n int) []float64 {
-			list := make([]float64, n)
-			for i := range list {
-				list[i] = r.ExpFloat64() * float64(r.IntN(4))
-			}
-			return list
-		}
-		weights, at, x := some(n), make([]int, n), some((n+3)*cols)
-		for i := range weights {
-			at[i] = (i + r.IntN(3)) * cols
-		}
-		want, largest := make([]float64, rows), make([]float64, rows)
+		n, lists, rows := 1+r.IntN(20), 1+r.IntN(9), rowsBeside*(1+r.IntN(3))
+		weights, deviations, x, pick := some(lists*n), some(n), some(n*rows), r.Perm(n)[:r.IntN(n+1)]
+		want, largest, twice := make([]float64, lists*rows), make([]float64, rows), make([]float64, rows)
 		for k := range rows {
-			for i, w := range weights {
-				v := float64(w * x[at[i]+k])
-				want[k], largest[k] = want[k]+v, max(largest[k], v)
+			for _, p := range pick {
+				for l := range lists {
+					want[l*rows+k] += float64(weights[l*n+p] * x[p*rows+k])
+				}
+				v := float64(deviations[p] * x[p*rows+k])
+				twice[k], largest[k] = twice[k]+v, max(largest[k], v)
 			}
 		}
 		half := &linear{means: some(rows), deviations: some(rows), rows: rows}
@@ -365,11 +397,14 @@ func TestSharpLoops(t *testing.T) {
 			ranges[k] += float64(math.Nextafter(up, 9) * 0.7)
 		}
 		for v := vector.None; v <= vector.Here(); v++ {
-			got, again, most, mean := make([]float64, rows), make([]float64, rows), make([]float64, rows), slices.Clone(before)
-			weighRows(got, weights, at, x, v)
-			weighRowsMost(again, most, weights, at, x, v)
+			got, both, mean := some(lists*rows), &linear{some(rows), some(rows), some(rows), rows}, slices.Clone(before)
+			weighRows(got, weights, pick, x, rows, v)
+			weighTwice(both, weights[:n], deviations, pick, x, v)
 			(&part{Network: &Network{grow: grow, vectors: v}}).addRanges(mean, a, own, half, 0.7)
-			for what, pair := range map[string][2][]float64{"sums": {got, want}, "sums again": {again, want}, "largest": {most, largest}, "ranges": {mean, ranges}} {
+			for what, pair := range map[string][2][]float64{
+				"sums": {got, want}, "sums again": {both.means, want[:rows]}, "other sums": {both.deviations, twice},
+				"largest": {both.largest, largest}, "ranges": {mean, ranges},
+			} {
 				if !slices.Equal(pair[0], pair[1]) {
 					t.Fatalf("%v, %d weights, %d rows: %s %v, want %v", v, n, rows, what, pair[0], pair[1])
 				}

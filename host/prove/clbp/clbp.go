@@ -142,7 +142,7 @@ func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - of(m.e).noisy().CLBPBytes()
 	most := min(m.e.AtATime(free, of(m.e).noisy().CLBPFootprint(rows), 1024), of(m.e).noisy().MostCLBP(rows))
 	if m.e.Chain {
-		most = min(most, int(mostKept/of(m.e).noisy().CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
+		most = min(most, int(mostKept/of(m.e).noisy().CLBPKept(rows, m.balls, m.slopes())))
 	}
 	return max(1, most)
 }

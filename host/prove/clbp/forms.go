@@ -12,15 +12,25 @@ import (
 
 // What tails of rows are of: bounds of the rows, and noise by level.
 
+// considered are the bounds of the rows of a cell as the device gives them, and whether less noise is wanted.
+type considered struct {
+	forms [][]tailForm
+	more  bool
+}
+
+// consider looks at cell c, item i of a batch. What is sharpened is compared between devices, so it must
+// not depend on what the cell has.
+func consider(c *cell, n *bound.CLBPMargins, i int) considered {
+	forms := formsOf(c, n, i)
+	return considered{forms, rowsUp(c, leastTails(forms)) > worthSharpening || rowsUp(c, tailsUp(forms)) > worthSharpening}
+}
+
 // failUp is (14): the budget of the hidden bounds, and the rows of the alternative
 // of S that fails least. It is 1 where it cannot be less than what the cell has. The error is that
 // of Sharpen.
-func (m method) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) (float64, error) {
-	budget := m.budgetUp(c, n, i, tau)
-	forms := formsOf(c, n, i)
-	// What has been sharpened is compared between devices, so it must not depend on what the
-	// cell has.
-	if rowsUp(c, leastTails(forms)) > worthSharpening || rowsUp(c, tailsUp(forms)) > worthSharpening {
+func (m method) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64, known considered) (float64, error) {
+	budget, forms := m.budgetUp(c, n, i, tau), known.forms
+	if known.more {
 		if err := addSharp(forms, n, i); err != nil {
 			return 1, err
 		}
@@ -42,10 +52,8 @@ func formsOf(c *cell, n *bound.CLBPMargins, i int) [][]tailForm {
 
 // addSharp adds those with what the host says of their noise.
 func addSharp(forms [][]tailForm, n *bound.CLBPMargins, i int) error {
-	for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
-		if err := of.Sharpen(i); err != nil {
-			return err
-		}
+	if err := n.Sharpen(i); err != nil {
+		return err
 	}
 	for r := range forms {
 		forms[r] = append(forms[r], sharpForms(n, i, r)...)

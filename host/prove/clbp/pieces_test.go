@@ -33,11 +33,11 @@ func TestFailureBudget(t *testing.T) {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
 				Events: []bound.Events{{Ends: 14, Radii: 7}}}
-			got, err := method{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual, fail: 1}, n, 0, tau)
+			got, err := method{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual, fail: 1}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0))
 			if err != nil || got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
 			}
-			if got, _ := (method{e: e}).failUp(&cell{task: &task, box: c.box, dual: dual, fail: got}, n, 0, tau); got != 1 {
+			if got, _ := (method{e: e}).failUp(&cell{task: &task, box: c.box, dual: dual, fail: got}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0)); got != 1 {
 				t.Errorf("box %v dual %v: %v where the cell has as much", c.box, dual, got)
 			}
 		}

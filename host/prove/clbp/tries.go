@@ -25,10 +25,13 @@ type try struct {
 	climbs, back bool
 }
 
-// asked is a try, and the taus of one pass: a recheck asks for the same when the try is long over.
+// asked are the taus of one pass for a try, and what it and its cell were when they were asked: a recheck
+// answers the same when the try is long over.
 type asked struct {
-	*try
-	now []float64
+	of   *try
+	then try
+	cell cell
+	now  []float64
 }
 
 // counts lists what is left after a tau by which the cell fails with after, and not with before.
@@ -102,7 +105,7 @@ func (m method) try(ctx context.Context, tries []*try, atOnce int) error {
 		var open []asked
 		for _, t := range tries {
 			if len(t.rest) > 0 {
-				open = append(open, asked{t, t.rest[:min(atOnce, len(t.rest))]})
+				open = append(open, asked{t, *t, *t.c, t.rest[:min(atOnce, len(t.rest))]})
 			}
 		}
 		if len(open) == 0 {
@@ -130,19 +133,35 @@ func (m method) pass(on *bound.Model, part []asked) ([]engine.Answer, error) {
 			if _, made := known[tau]; !made {
 				known[tau] = Quantiles(m.e, on.Device().Precision(), tau)
 			}
-			items, q.Apart, q.Quantiles = append(items, t.c), append(q.Apart, known[tau]), known[tau]
+			items, q.Apart, q.Quantiles = append(items, t.of.c), append(q.Apart, known[tau]), known[tau]
 		}
 	}
 	if len(known) == 1 {
 		q.Apart = nil
 	}
+	looked := make([]considered, len(items))
+	look := func(n *bound.CLBPMargins) {
+		fault.OnCores(context.Background(), len(items), func(i int) { looked[i] = consider(items[i], n, i) })
+	}
+	q.Wanted = func(n *bound.CLBPMargins) (wanted []int) {
+		look(n)
+		for i := range looked {
+			if looked[i].more {
+				wanted = append(wanted, i)
+			}
+		}
+		return wanted
+	}
 	n, err := m.margins(on, items, q)
 	if err != nil {
 		return nil, err
 	}
+	if looked[0].forms == nil { // nothing can be sharpened
+		look(n)
+	}
 	answers, errs := make([]engine.Answer, len(part)), make([]error, len(part))
 	fault.OnCores(context.Background(), len(part), func(k int) {
-		answers[k], errs[k] = m.answer(on, part[k], n, first[k])
+		answers[k], errs[k] = m.answer(on, part[k], n, looked, first[k])
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -153,36 +172,31 @@ func (m method) pass(on *bound.Model, part []asked) ([]engine.Answer, error) {
 }
 
 // answer is what follows for a try from its items of a pass, the first of which is item first.
-func (m method) answer(on *bound.Model, a asked, n *bound.CLBPMargins, first int) (engine.Answer, error) {
+func (m method) answer(on *bound.Model, a asked, n *bound.CLBPMargins, looked []considered, first int) (engine.Answer, error) {
 	var numbers []float64
-	var tops []*ontop.Cell
-	for j := range a.now {
-		numbers = append(numbers, noisesOf(a.c, n, first+j)...)
-		if m.features {
-			top := ontop.NewCell(n.Features, first+j, of(m.e).topInputs(), a.c.box, on.Device().Precision())
-			tops, numbers = append(tops, top), append(numbers, top.Numbers()...)
-		}
-	}
-	has, next := *a.c, *a.try
+	has, next := a.cell, a.then
 	for len(next.rest) > 0 {
 		j := slices.Index(a.now, next.rest[0])
 		if j < 0 { // asked for in another pass
 			break
 		}
-		before := has.fail
+		i, before := first+j, has.fail
 		if m.features {
-			has.take(m.topUp(a.c, tops[j]), 0)
+			top := ontop.NewCell(n.Features, i, of(m.e).topInputs(), has.box, on.Device().Precision())
+			numbers = append(numbers, top.Numbers()...)
+			has.take(m.topUp(&has, top), 0)
 		}
 		// All rows by one tau: tails by another one stand on hidden bounds of their own.
-		fail, err := m.failUp(&has, n, first+j, next.rest[0])
+		fail, err := m.failUp(&has, n, i, next.rest[0], looked[i])
 		if err != nil {
 			return engine.Answer{}, err
 		}
+		numbers = append(numbers, noisesOf(&has, n, i)...) // with what was sharpened
 		has.take(fail, next.rest[0])
 		next.counts(before, has.fail)
 	}
 	return engine.Answer{Numbers: numbers, Take: func() {
-		a.c.take(has.fail, has.tau)
-		*a.try = next
+		a.of.c.take(has.fail, has.tau)
+		*a.of = next
 	}}, nil
 }

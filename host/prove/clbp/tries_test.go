@@ -82,7 +82,7 @@ func (m method) looks(t *testing.T, c *cell) (fails []float64) {
 	for _, look := range []method{{e: m.e}, {e: m.e, second: true}, {e: m.e, second: true, third: true}} {
 		again := &cell{task: c.task, box: c.box, fail: 1}
 		err := look.propagate(m.e.Model, []*cell{again}, Quantiles(m.e, m.e.Precision(), c.tau), func(_ *cell, n *bound.CLBPMargins, i int) error {
-			fail, err := look.failUp(again, n, i, c.tau)
+			fail, err := look.failUp(again, n, i, c.tau, consider(again, n, i))
 			fails = append(fails, fail)
 			return err
 		})
