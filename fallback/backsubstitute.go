@@ -11,10 +11,11 @@ func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	t.bLo, t.bHi = d.interval(a.B)
 	tiles := (a.R + rowTile - 1) / rowTile
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
-		var scratch sparseRow[T]
+		scratch := d.rows.Get().(*sparseRow[T])
+		defer d.rows.Put(scratch)
 		for i := from; i < to; i++ {
 			r := i % tiles * rowTile
-			t.tile(i/tiles, r, min(rowTile, a.R-r), &scratch)
+			t.tile(i/tiles, r, min(rowTile, a.R-r), scratch)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 
 	"psafe/host/bound"
 	"psafe/host/model/network"
@@ -39,6 +40,8 @@ type Device[T bound.Real] struct {
 	// nans is what new arrays are filled with, a page of it.
 	nans []T
 	free *freeList[T]
+	// rows has room for rows of BackSubstitute (*sparseRow).
+	rows *sync.Pool
 	// over are asked while operations are under way whether to go on (Within).
 	over []func() error
 }
@@ -77,6 +80,7 @@ func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, roo
 		activation: activations[T](), precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
 		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, vectors: vectors, nans: nans, free: &freeList[T]{},
+		rows: &sync.Pool{New: func() any { return new(sparseRow[T]) }},
 	}
 }
 
@@ -121,9 +125,10 @@ func (d *Device[T]) Release(a bound.Array) {
 func (d *Device[T]) Write(dst bound.Array, src []float64) error {
 	v := d.sized(dst, len(src), "Write")
 	return d.parallel(len(src), manyNumbers, func(from, to int) {
+		dst := v[from:to]
 		for i, x := range src[from:to] {
-			v[from+i] = T(x)
-			if float64(v[from+i]) != x {
+			y := T(x)
+			if dst[i] = y; float64(y) != x {
 				panic(fmt.Sprintf("fallback: Write: entry %d is %v (%x), which is no %v", from+i, x, x, d.precision))
 			}
 		}
@@ -135,8 +140,9 @@ func (d *Device[T]) Write(dst bound.Array, src []float64) error {
 func (d *Device[T]) Read(dst []float64, src bound.Array) error {
 	v := d.sized(src, len(dst), "Read")
 	if err := d.parallel(len(dst), manyNumbers, func(from, to int) {
-		for i, x := range v[from:to] {
-			dst[from+i] = float64(x)
+		part := dst[from:to]
+		for i, x := range v[from:to][:len(part)] {
+			part[i] = float64(x)
 		}
 	}); err != nil {
 		return err

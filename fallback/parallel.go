@@ -19,6 +19,14 @@ func (d *Device[T]) Within(over func() error) bound.Device {
 	return &within
 }
 
+// Lane is d, with its arrays, for one of n that work beside each other, each with its share of the cores
+// and of the memory.
+func (d *Device[T]) Lane(n int) bound.Device {
+	lane := *d
+	lane.workers, lane.memory = max(1, d.workers/n), d.memory/int64(n)
+	return &lane
+}
+
 // ended returns why the work has to stop.
 func (d *Device[T]) ended() error {
 	for _, over := range d.over {

@@ -93,3 +93,23 @@ func TestOverRows(t *testing.T) {
 		}
 	}
 }
+
+// TestLane: a lane has its share of cores and memory, at least one core, and the arrays of all.
+func TestLane(t *testing.T) {
+	d := New(bound.Float32).(*Device[float32])
+	d.workers = 8
+	for n, cores := range map[int]int{1: 8, 3: 2, 9: 1} {
+		lane := bound.Lane(bound.Until(t.Context(), d), n)
+		if lane.MemoryLimit() != d.memory/int64(n) {
+			t.Errorf("one of %d lanes has %d bytes of %d", n, lane.MemoryLimit(), d.memory)
+		}
+		if l := d.Lane(n).(*Device[float32]); l.workers != cores {
+			t.Errorf("one of %d lanes has %d of 8 cores", n, l.workers)
+		}
+		a, err := d.NewArray(1)
+		got := make([]float64, 1)
+		if err := errors.Join(err, d.Write(a, []float64{float64(n)}), lane.Read(got, a)); err != nil || got[0] != float64(n) {
+			t.Errorf("one of %d lanes reads %v, %v", n, got[0], err)
+		}
+	}
+}

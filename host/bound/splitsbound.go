@@ -146,12 +146,6 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	answer := SplitAnswer{}
 	if q.WantRows {
 		answer.S = make([][]float64, q.Layer+1)
-		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows)) // 0 of what rows do not reach
-		for l := range q.Layer {
-			if p.layers[l].phases() {
-				answer.S[l+1] = make([]float64, p.layers[l].out*len(q.Rows))
-			}
-		}
 		f.outputs = func(l int, of Interval) {
 			if l < 0 || p.layers[l].phases() {
 				p.readLater(of.Lo, &answer.S[l+1])
@@ -164,6 +158,15 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	}
 	s.unitsLowered(q.Layer, q.Rows, answer.Bound)
 	p.release(bound)
+	for l, of := range answer.S { // 0 of what rows do not reach
+		switch {
+		case of != nil:
+		case l == 0:
+			answer.S[l] = make([]float64, p.layers[0].in*len(q.Rows))
+		case p.layers[l-1].phases():
+			answer.S[l] = make([]float64, p.layers[l-1].out*len(q.Rows))
+		}
+	}
 	return answer, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"psafe/host/prove/claim"
+	"psafe/host/prove/confine"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -33,10 +34,20 @@ type groups struct {
 	certify groupMethod
 	// most is how many tasks a group may have. No result depends on it.
 	most func(e *engine.Engine, cfg Config) int
+	// lanes reports whether tasks keep about one core busy, so that several go on beside each other.
+	lanes func(e *engine.Engine) bool
 }
 
 func (g groups) run(ctx context.Context, j *job) error {
 	e := j.Engines[0]
+	if lanes := g.lanesOf(j); lanes != nil {
+		j.Engines = lanes
+		defer func() {
+			for _, l := range lanes {
+				l.Close()
+			}
+		}()
+	}
 	return j.InGroups(ctx, g.most(e, j.cfg), firstCost(e, j.cfg), func(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
 		return g.full(ctx, j, e, tasks)
 	})
@@ -50,3 +61,23 @@ func (g groups) full(ctx context.Context, j *job, e *engine.Engine, tasks []prop
 	}
 	return results, j.beside(ctx, e, results)
 }
+
+// lanesOf returns the engines that work on tasks in the place of a job's only one, nil if that
+// does: also where the time of a task is limited, in which it has all cores.
+func (g groups) lanesOf(j *job) []*engine.Engine {
+	e := j.Engines[0]
+	if len(j.Engines) > 1 || j.cfg.TimeLimit > 0 || !g.lanes(e) {
+		return nil
+	}
+	rows := e.Normal.Outputs()
+	for i := range j.Tasks {
+		rows = max(rows, len(j.Tasks[i].S.Rows))
+	}
+	return e.Lanes(len(j.Tasks), max(e.Model.CLBPFootprint(rows), confine.BytesApprox(e)))
+}
+
+// never says that a method keeps all cores busy by itself.
+func never(*engine.Engine) bool { return false }
+
+// always says that a method keeps about one core busy.
+func always(*engine.Engine) bool { return true }

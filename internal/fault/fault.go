@@ -101,10 +101,14 @@ func inParallel(more int) {
 // OnCores runs f(0) ... f(n-1) on all cores and waits. If ctx ends, that is the error: the last
 // ones are left out, and others may have stopped early.
 func OnCores(ctx context.Context, n int, f func(i int)) error {
-	if n > 1 {
-		inParallel(1)
-		defer inParallel(-1)
+	if n <= 1 { // nothing goes on beside
+		if n == 1 && ctx.Err() == nil {
+			f(0)
+		}
+		return ctx.Err()
 	}
+	inParallel(1)
+	defer inParallel(-1)
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range n {

@@ -81,6 +81,13 @@ func New(post *posterior.Posterior, ended func() error) *Network {
 	return s
 }
 
+// Until returns s for work that has to stop for another reason.
+func (s *Network) Until(ended func() error) *Network {
+	until := *s
+	until.ended = ended
+	return &until
+}
+
 // squares are the squares of the means and of the deviations of a layer's weights, (in, out) as they
 // are: each is wanted for every item and part of rows.
 type squares struct{ mean, sd []float64 }

@@ -41,6 +41,8 @@ type ascent struct {
 	coefficients, zeta [][]float64
 	rows               []float64
 	mixtures           mixtures
+	// corner has room for cornerApprox.
+	corner []float64
 }
 
 // newAscent begins at LBP's slopes.
@@ -186,19 +188,23 @@ func (a *ascent) clause(c int) []int {
 }
 
 // cornerApprox are the corners of the box, a column for each row, where the rows are least as they
-// have arrived at the inputs.
+// have arrived at the inputs; the next are in the same place.
 func (a *ascent) cornerApprox() []float64 {
 	r := len(a.q.Rows)
-	x := make([]float64, len(a.box.Lo)*r)
-	p := a.s.Precision()
+	if a.corner == nil {
+		a.corner = make([]float64, len(a.box.Lo)*r)
+	}
+	x, p := a.corner, a.s.Precision()
 	for j := range a.box.Lo {
-		lo, hi := p.Nearest(a.box.Lo[j]), p.Nearest(a.box.Hi[j])
-		for c, v := range a.coefficients[0][j*r : (j+1)*r] {
+		// Signs are as good as random, so bits are chosen: that takes no branch.
+		lo, hi := math.Float64bits(p.Nearest(a.box.Lo[j])), math.Float64bits(p.Nearest(a.box.Hi[j]))
+		to := x[j*r : (j+1)*r]
+		for c, v := range a.coefficients[0][j*r:][:len(to)] {
+			end := hi
 			if v >= 0 {
-				x[j*r+c] = lo
-			} else {
-				x[j*r+c] = hi
+				end = lo
 			}
+			to[c] = math.Float64frombits(end)
 		}
 	}
 	return x
@@ -225,7 +231,7 @@ func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i
 		default:
 			outputs[l] = make([]float64, len(zeta))
 		}
-		onStrips(len(a.known.lo[l]), func(i int) {
+		onStrips(len(a.known.lo[l]), len(a.q.Rows), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
 				outputs[l][at] = p.Nearest(finiteOr(value(i, at), 0))
 			}
@@ -305,7 +311,7 @@ func (a *ascent) step() error {
 	}
 	for l := range a.q.Layer {
 		scale := a.scales(l)
-		onStrips(len(a.known.lo[l]), func(i int) {
+		onStrips(len(a.known.lo[l]), len(a.q.Rows), func(i int) {
 			if a.known.open(l, i) || a.cut(l, i) {
 				a.move(l, i, scale, func(at int, g float64) float64 { return adam(&a.first[l][at], &a.second[l][at], g) })
 			}
@@ -365,9 +371,9 @@ func finiteOr(v, other float64) float64 {
 	return other
 }
 
-// onStrips is fault.OnCores in strips of what takes little.
-func onStrips(n int, f func(i int)) {
-	const strip = 32
+// onStrips is fault.OnCores in strips of what takes little, for each of r columns.
+func onStrips(n, r int, f func(i int)) {
+	strip := max(32, 4096/r)
 	_ = fault.OnCores(context.Background(), (n+strip-1)/strip, func(k int) {
 		for i := k * strip; i < min((k+1)*strip, n); i++ {
 			f(i)

@@ -218,6 +218,17 @@ func columnsOf(net network.Network) int {
 	return max(16, min(mostColumns, mostNumbers/neurons&^1))
 }
 
+// BytesApprox is about how much memory a task takes, on the device and the host: the numbers that rows have at every
+// neuron, and the weights, in several forms.
+func BytesApprox(net network.Network) int64 {
+	const each, ofWeight = 100, 64
+	units, weights := net[0].Inputs(), 0
+	for _, l := range net {
+		units, weights = units+l.Outputs(), weights+l.Weights()
+	}
+	return int64(each*columnsOf(net)*units + ofWeight*weights)
+}
+
 // hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
 func (p *phased) hidden() error {
 	box := ReachOf(p.task.Box)

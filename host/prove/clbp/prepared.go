@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"psafe/host/arith/gauss"
 	"psafe/host/bound"
@@ -19,7 +20,7 @@ type prepared struct {
 	e *engine.Engine
 	// deviations is the posterior as concentration LBP needs it, by model; moments is what they are made of.
 	deviations map[*bound.Model]*bound.Deviations
-	moments    *bound.Moments
+	*shared
 	// somewhere are those that prepareNoise made.
 	somewhere *bound.Deviations
 	// dependent are the layers of weights that depend on each other, common is what all layers have in common.
@@ -37,7 +38,25 @@ type prepared struct {
 	means  map[*bound.Model]*meanOn
 }
 
-var keep = engine.Keep[prepared]{New: func(e *engine.Engine) *prepared { return &prepared{e: e} }, Release: (*prepared).release}
+// shared is what lanes of an engine have in common: that of the posterior of independent weights.
+type shared struct {
+	sync.Mutex
+	moments *bound.Moments
+	// lent are the deviations of lanes, made by the first to ask.
+	lent *bound.Deviations
+}
+
+var keep = engine.Keep[prepared]{Release: (*prepared).release}
+
+func init() { keep.New = prepare }
+
+// prepare begins with what other lanes have prepared.
+func prepare(e *engine.Engine) *prepared {
+	if of := e.Of(); of != nil {
+		return &prepared{e: e, shared: keep.Of(of).shared}
+	}
+	return &prepared{e: e, shared: new(shared)}
+}
 
 // of returns what is prepared of an engine's posterior.
 func of(e *engine.Engine) *prepared { return keep.Of(e) }
@@ -45,9 +64,15 @@ func of(e *engine.Engine) *prepared { return keep.Of(e) }
 // release gives the memory of devices back.
 func (p *prepared) release() {
 	for m, c := range p.deviations {
+		if p.lends(m) {
+			continue
+		}
 		if c.Release(); c.Model() != m {
 			c.Model().Release()
 		}
+	}
+	if p.lent != nil && p.e.Of() == nil {
+		p.lent.On(p.e.Model).Release()
 	}
 	for _, f := range p.features {
 		f.release()
@@ -185,7 +210,7 @@ func (p *prepared) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := m.NewDeviations(p.e.Normal, *moments)
+	c, err := p.borrowed(m, moments)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +218,30 @@ func (p *prepared) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	return c, nil
 }
 
+// lends reports whether all lanes of an engine have the deviations on m from one of them.
+func (p *prepared) lends(m *bound.Model) bool { return p.e.Of() != nil && m == p.e.Model }
+
+// borrowed makes deviations, or on a lane takes those of the first that has made them.
+func (p *prepared) borrowed(m *bound.Model, moments *bound.Moments) (*bound.Deviations, error) {
+	if !p.lends(m) {
+		return m.NewDeviations(p.e.Normal, *moments)
+	}
+	p.Lock()
+	defer p.Unlock()
+	if p.lent == nil {
+		c, err := m.NewDeviations(p.e.Normal, *moments)
+		if err != nil {
+			return nil, err
+		}
+		p.lent = c
+	}
+	return p.lent.On(m), nil
+}
+
 // momentsOn returns the moments of the posterior's weights, once; the error is that of bound.Ended on the model.
 func (p *prepared) momentsOn(m *bound.Model) (*bound.Moments, error) {
+	p.Lock()
+	defer p.Unlock()
 	if p.moments == nil {
 		moments, err := noiseMoments(p.e.Normal, func() error { return bound.Ended(m.Device()) })
 		if err != nil {

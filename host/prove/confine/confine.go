@@ -47,6 +47,9 @@ func Fits(p *posterior.Posterior) error {
 	return nil
 }
 
+// BytesApprox is about how much memory a task takes at a time.
+func BytesApprox(e *engine.Engine) int64 { return branch.BytesApprox(e.Normal.Network()) }
+
 // How says how to search.
 type How struct {
 	// Limited reports whether each task has a time of its own.

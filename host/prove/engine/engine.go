@@ -31,6 +31,9 @@ type Engine struct {
 	Chain  bool
 	Device bound.Device
 	Model  *bound.Model
+	// on is the device as it was given, without the end of the engine's work, and of what this is a lane of, or nil.
+	on bound.Device
+	of *Engine
 	// spare makes the device of last resort, nil if there is none.
 	spare  func() bound.Device
 	backup *bound.Model
@@ -67,7 +70,7 @@ func NewOfDepth(dev bound.Device, spare func() bound.Device, post *posterior.Pos
 	if !post.Independent() {
 		normal = post.AtMean()
 	}
-	e := &Engine{Posterior: post, Normal: normal, Flat: normal.Flat(), Chain: normal.Network().Chain(), Reach: reach, depth: depth}
+	e := &Engine{Posterior: post, Normal: normal, Flat: normal.Flat(), Chain: normal.Network().Chain(), Reach: reach, depth: depth, on: dev}
 	e.Device = bound.UntilOver(e.timing.over, dev)
 	if spare != nil {
 		e.spare = func() bound.Device { return bound.UntilOver(e.timing.over, spare()) }
@@ -84,7 +87,9 @@ func (e *Engine) Close() {
 	for _, release := range e.releases {
 		release()
 	}
-	e.Model.Release()
+	if e.of == nil {
+		e.Model.Release()
+	}
 	if e.backup != nil {
 		e.backup.Release()
 	}

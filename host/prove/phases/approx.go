@@ -3,7 +3,6 @@ package phases
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"psafe/host/model/posterior"
@@ -131,25 +130,4 @@ func (n *meanNet) newRow(last *posterior.Layer, r *rootRow, known *rootBounds) m
 
 func matrix(rows, columns int) blas64.General {
 	return blas64.General{Rows: rows, Cols: columns, Stride: columns, Data: make([]float64, rows*columns)}
-}
-
-// times is a b, or a times b turned.
-func times(a blas64.General, turned bool, b blas64.General) blas64.General {
-	if turned {
-		c := matrix(a.Rows, b.Rows)
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 0, c)
-		return c
-	}
-	c := matrix(a.Rows, b.Cols)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
-	return c
-}
-
-// squares returns the squares of all entries.
-func squares(a blas64.General) blas64.General {
-	b := matrix(a.Rows, a.Cols)
-	for at, v := range a.Data {
-		b.Data[at] = v * v
-	}
-	return b
 }

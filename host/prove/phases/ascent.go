@@ -24,7 +24,7 @@ const (
 // climb raises the scores of nodes by so many steps, fewer if ctx ends, and leaves each what was best.
 func (n *meanNet) climb(ctx context.Context, nodes []*node, rounds int) {
 	d := n.descentOf(nodes)
-	first, second := d.zeros(), d.zeros()
+	first, second := d.slopes(), d.slopes()
 	for k := range rounds + 1 {
 		d.down()
 		for r, node := range nodes {
@@ -40,8 +40,8 @@ func (n *meanNet) climb(ctx context.Context, nodes []*node, rounds int) {
 	}
 }
 
-// zeros are as many as slopes.
-func (d *descent) zeros() (list []blas64.General) {
+// slopes are as many zeros as there are slopes.
+func (d *descent) slopes() (list []blas64.General) {
 	for _, a := range d.alpha {
 		list = append(list, matrix(a.Rows, a.Cols))
 	}

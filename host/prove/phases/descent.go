@@ -3,6 +3,7 @@ package phases
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -22,6 +23,50 @@ type descent struct {
 	score, variance []float64
 	// gradient are the derivatives of the score, but for a factor for each row, by a.
 	gradient []blas64.General
+	// rooms are the matrices of the last time down and up, which the next has in the same order, and
+	// taken is how many of them are in use.
+	rooms []blas64.General
+	taken int
+}
+
+// matrix is a matrix until the next time down, of any numbers.
+func (d *descent) matrix(rows, columns int) blas64.General {
+	if d.taken == len(d.rooms) {
+		d.rooms = append(d.rooms, matrix(rows, columns))
+	}
+	m := d.rooms[d.taken]
+	if d.taken++; m.Rows != rows || m.Cols != columns {
+		panic("phases: descent: a time down is unlike the one before")
+	}
+	return m
+}
+
+// zeros is matrix of zeros.
+func (d *descent) zeros(rows, columns int) blas64.General {
+	m := d.matrix(rows, columns)
+	clear(m.Data)
+	return m
+}
+
+// times is a b, or a times b turned.
+func (d *descent) times(a blas64.General, turned bool, b blas64.General) blas64.General {
+	if turned {
+		c := d.matrix(a.Rows, b.Rows)
+		blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 0, c)
+		return c
+	}
+	c := d.matrix(a.Rows, b.Cols)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
+	return c
+}
+
+// squares returns the squares of all entries.
+func (d *descent) squares(a blas64.General) blas64.General {
+	b := d.matrix(a.Rows, a.Cols)
+	for at, v := range a.Data {
+		b.Data[at] = v * v
+	}
+	return b
 }
 
 // newDescent begins with the usual slopes.
@@ -50,8 +95,9 @@ const restOverPi = 1 - 2/math.Pi
 // down finds the scores.
 func (d *descent) down() {
 	top := len(d.net.layers) - 1
+	d.taken = 0
 	t := make([]float64, len(d.row))
-	s := matrix(len(d.row), d.net.layers[top].out)
+	s := d.matrix(len(d.row), d.net.layers[top].out)
 	for r, row := range d.row {
 		copy(s.Data[r*s.Cols:], row.start)
 		t[r], d.variance[r] = row.constant-row.mean, row.variance
@@ -65,9 +111,9 @@ func (d *descent) down() {
 			t[r] += a * l.bias[i]
 			d.variance[r] += a * a * l.noise[i]
 		}
-		s = times(d.a[k], true, l.mean)
+		s = d.times(d.a[k], true, l.mean)
 		if k == 0 {
-			d.own = times(squares(d.a[0]), true, l.variance)
+			d.own = d.times(d.squares(d.a[0]), true, l.variance)
 			break
 		}
 		d.through[k] = d.throughBelow(k, t)
@@ -82,7 +128,7 @@ func (d *descent) down() {
 // relaxed are the coefficients of the pre-activations of layer k; what lines add goes to t.
 func (d *descent) relaxed(k int, s blas64.General, t []float64) blas64.General {
 	l := &d.net.layers[k]
-	a := matrix(s.Rows, s.Cols)
+	a := d.zeros(s.Rows, s.Cols)
 	for at, v := range s.Data {
 		i := at % l.out
 		switch f := d.phase[k].Data[at]; {
@@ -108,13 +154,13 @@ func (d *descent) relaxed(k int, s blas64.General, t []float64) blas64.General {
 // layer k > 0; if that is above the second, the mean of its noise (34) goes to t.
 func (d *descent) throughBelow(k int, t []float64) blas64.General {
 	below := &d.net.layers[k-1]
-	spread := times(squares(d.a[k]), true, d.net.layers[k].variance)
+	spread := d.times(d.squares(d.a[k]), true, d.net.layers[k].variance)
 	for at := range spread.Data {
 		if below.still[at%below.out] {
 			spread.Data[at] = 0
 		}
 	}
-	through := times(spread, true, below.all)
+	through := d.times(spread, true, below.all)
 	if k > 1 {
 		for at, v := range through.Data {
 			t[at/below.in] -= math.Sqrt(2/math.Pi) * below.radius[at%below.in] * math.Sqrt(v)
@@ -149,20 +195,20 @@ func (d *descent) up() {
 	g, own, above := d.leave()
 	for k := range d.net.layers {
 		l := &d.net.layers[k]
-		up := times(g, false, l.mean)
+		up := d.times(g, false, l.mean)
 		var spread blas64.General
 		switch {
 		case k == 0:
-			spread = times(own, false, l.variance)
+			spread = d.times(own, false, l.variance)
 		default:
 			below := &d.net.layers[k-1]
-			back := times(above, false, below.all)
+			back := d.times(above, false, below.all)
 			for at := range back.Data {
 				if below.still[at%below.out] {
 					back.Data[at] = 0
 				}
 			}
-			spread = times(back, false, l.variance)
+			spread = d.times(back, false, l.variance)
 		}
 		for at, a := range d.a[k].Data {
 			i, r := at%l.out, at/l.out
@@ -182,7 +228,7 @@ func (d *descent) up() {
 // variances.
 func (d *descent) leave() (g, own, above blas64.General) {
 	in := d.inputs.Cols
-	g, own, above = matrix(len(d.row), in), matrix(len(d.row), in), matrix(len(d.row), in)
+	g, own, above = d.matrix(len(d.row), in), d.zeros(len(d.row), in), d.zeros(len(d.row), in)
 	for r := range d.row {
 		of := d.above(r)
 		for j, half := range d.net.half {
@@ -208,7 +254,7 @@ func (d *descent) leave() (g, own, above blas64.General) {
 // slopesOfThrough are the derivatives of the mean (34) of layer k by what is in through.
 func (d *descent) slopesOfThrough(k int) blas64.General {
 	below := &d.net.layers[k-1]
-	w := matrix(len(d.row), below.in)
+	w := d.matrix(len(d.row), below.in)
 	for at, v := range d.through[k].Data {
 		w.Data[at] = math.Sqrt(2/math.Pi) * below.radius[at%below.in] / (2*math.Sqrt(v) + 1e-300)
 	}
@@ -218,7 +264,7 @@ func (d *descent) slopesOfThrough(k int) blas64.General {
 // upThrough takes the gradient of layer k to the coefficients of its outputs.
 func (d *descent) upThrough(k int) blas64.General {
 	l := &d.net.layers[k]
-	g := matrix(len(d.row), l.out)
+	g := d.zeros(len(d.row), l.out)
 	for at, v := range d.gradient[k].Data {
 		i := at % l.out
 		switch f := d.phase[k].Data[at]; {

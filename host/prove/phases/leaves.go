@@ -75,7 +75,7 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 
 // nodes returns how many nodes the trees of a task may have in all, by what drawn networks promise.
 func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, lower float64) int {
-	share := promise(ctx, e.Normal, t, lower)
+	share := promise(ctx, e, t, lower)
 	if !(share >= leastPromise) {
 		return 0
 	}
