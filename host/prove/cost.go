@@ -8,19 +8,19 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// mostTasks is the greatest number of tasks certified together, mostOnWide that on a device that is
-// at its best with as many as fit its memory.
+// mostTasks is the greatest number of tasks certified together, mostOnWide that on a device that
+// is at its best with many at a time.
 const (
 	mostTasks  = 128
 	mostOnWide = 8192
 )
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take
-// long. On a wide device it is as many as its memory takes at a time: how long they take, the first
-// groups tell (engine.Run.InGroups).
+// long. On a wide device how long tasks take, the first groups tell (engine.Run.InGroups); its memory
+// may take them in several parts, and what these leave open is refined together.
 func groupByCost(e *engine.Engine, cfg Config) int {
 	if bound.Wide(e.Device) {
-		return e.AtATime(e.Budget()-e.Model.CLBPBytes(), e.Model.CLBPFootprint(e.Normal.Outputs()), mostOnWide)
+		return mostOnWide
 	}
 	const most = 5e10 // multiplications
 	return int(max(1, min(most/max(1, taskCost(e, cfg)), mostTasks)))

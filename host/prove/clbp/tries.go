@@ -64,9 +64,9 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 	return m.try(ctx, tries, 1)
 }
 
-// mostAhead is up to how many items a pass may have so that it takes no longer than one of few on a
-// device that likes many (bound.Wide).
-const mostAhead = 1024
+// mostAhead is up to how many items a pass may have so that those that will not count take no longer than
+// the passes that they save, on a device that likes many (bound.Wide).
+const mostAhead = 512
 
 // follow tries one tau after the other, as long as that gains: on devices on which a pass takes about as
 // long whatever it is of, several at once.
