@@ -59,6 +59,10 @@ func (m *Model) CLBPFootprint(rows int) int64 {
 	for _, l := range m.layers {
 		more += 9*l.out + rows*4
 	}
+	kept := rows * m.keptBelow(len(m.layers)-1) // until it is known of which items less noise is wanted
+	if more += kept; m.Bends() {
+		more += len(slopeRules) * kept
+	}
 	return item + int64((more+3*m.layers[0].in)*m.dev.Precision().Bytes())
 }
 

@@ -45,6 +45,7 @@ func TestFootprint(t *testing.T) {
 	}
 	posts := map[string]*posterior.Posterior{
 		"3-40-30-5": dense(3, 40, 30, 5), "100-20-2": dense(100, 20, 2), "20-60-60-60-10": dense(20, 60, 60, 60, 10),
+		"40-8-8-60": dense(40, 8, 8, 60), // more rows of the property than of units
 	}
 	for _, name := range []string{"tinyA", "tinyB", "tinyC", "tinyD", "mnist_lenet", "lenet5", "resnet8"} {
 		posts[name] = convtest.Named(name).Posterior(1)

@@ -219,11 +219,16 @@ var mostUnits = 1 << 22
 
 // unitsAtATime is how many items have as many in rows like these.
 func (p *clbpPass) unitsAtATime(d *keptRows) int {
-	n := 0
-	for l := range d.top {
-		n += p.layers[l].in + p.layers[l].out
+	return max(1, mostUnits/(p.keptBelow(d.top)*d.rows))
+}
+
+// keptBelow is how many coefficients of a row of layer top, of a chain, are kept at most.
+func (m *Model) keptBelow(top int) int {
+	n := 2 * m.layers[0].in
+	for l := range top {
+		n += m.layers[l].out
 	}
-	return max(1, mostUnits/(n*d.rows))
+	return n
 }
 
 // sharpenItems puts less noise in the place of means and variances, where it is less, for some items. The
