@@ -87,6 +87,7 @@ var mutants = []struct{ what, file, old, new string }{
 	{"second place added", "placerows", "(upward ? -lo : -hi)", "(upward ? hi : lo)"},
 	{"weights that do not cancel", "placerows", "cancels && tap[k] == other[k]", "0"},
 	{"variances subtracted", "placerows", "return squares ? hi :", "return 0 ? hi :"},
+	{"units of the first item", "placerows", "unit[each ? c : r]", "unit[r]"},
 	{"weights of the first box", "placerows", "w = box * taps * channels,", "w = 0,"},
 	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
 }

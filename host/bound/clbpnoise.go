@@ -6,8 +6,8 @@ import "psafe/host/bound/sharp"
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
 // startUnits begins with the noise that layer k itself adds to the units of a run.
-func (p *clbpPass) startUnits(k int, u *run) {
-	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+func (p *clbpPass) startUnits(k int, u *endRows) {
+	p.total, p.met = noiseArrays{}, map[int]bool{}
 	if p.common != nil {
 		p.startCommon(k)
 	}
@@ -24,15 +24,26 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if p.total = p.own; p.ball != nil && k == 1 { // see ownThrough; units are bounded more than once
 		p.total.mean = p.filled(0, p.pass.query.Batch.Items*p.own.cols)
 	}
-	if u == nil || u.n == p.own.cols {
+	if u == nil {
 		return
 	}
-	items, index, n := p.pass.query.Batch.Items, u.unit, u.n
-	if w := p.seen; w != nil { // the units of all starts, image by image
-		items, index, n = w.images, w.units, w.sight.n*u.n
+	if p.ownMean == nil {
+		if p.ownMean, p.ownVariance, _ = p.readPair(p.own.mean, p.own.variance); p.err != nil {
+			return
+		}
 	}
-	part := func(a Array) Array { return p.gathered(a, index, items, p.own.cols, n, 1) }
-	p.total = noiseArrays{mean: part(p.own.mean), variance: part(p.own.variance), cols: u.n}
+	p.total = noiseArrays{mean: p.ofUnits(u, p.ownMean), variance: p.ofUnits(u, p.ownVariance), cols: u.n}
+}
+
+// ofUnits are what rows have of a list over the units of all images, 0 where there is no unit.
+func (p *clbpPass) ofUnits(u *endRows, list []float64) Array {
+	of := make([]float64, len(u.place))
+	for r, place := range u.place {
+		if place >= 0 {
+			of[r] = list[place]
+		}
+	}
+	return p.holding(of)
 }
 
 // widen moves lower bounds of rows of layer k down by what the noise that they met adds, but
@@ -60,7 +71,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
 	items, n := p.pass.query.Batch.Items, p.total.cols
-	local := p.places(n)
+	local := p.span(0, n)
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
@@ -71,14 +82,6 @@ func (p *clbpPass) repeatTotal(rows int) {
 	next := noiseArrays{mean: repeat(p.total.mean), variance: repeat(p.total.variance), cols: rows}
 	p.dropTotal()
 	p.total = next
-}
-
-// places lists 0 to n-1, of the units of a run; of a chain, which has no runs, all units.
-func (p *clbpPass) places(n int) Array {
-	if p.units != nil {
-		return p.units.local
-	}
-	return p.span(0, n)
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.

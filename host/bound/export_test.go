@@ -18,3 +18,10 @@ func (s *CLBPSplits) BoundRows(q *SplitQuery) (SplitNoises, [][]float64, error) 
 	}
 	return n, d.A, nil
 }
+
+// KeepSettled has rows of all units taken down, as if none were settled.
+func (m *Model) KeepSettled() {
+	for k := range m.layers {
+		m.layers[k].settles = false
+	}
+}

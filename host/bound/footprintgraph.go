@@ -24,7 +24,7 @@ func flightOn(dev Device) int {
 // leastChunk is the least number of units that are taken down together.
 const leastChunk = 8
 
-// planRows chooses how many units' rows are taken down at a time.
+// planRows chooses how many rows are taken down at a time.
 func (m *Model) planRows() {
 	forked := 0
 	for k := range m.layers {
@@ -38,7 +38,7 @@ func (m *Model) planRows() {
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
 		}
-		units, least := m.cuts.numbers/l.perRow/2, leastChunk // each twice, once negated
+		units, least := m.cuts.numbers/l.perRow, leastChunk
 		if l.pool {
 			units = m.cuts.numbers / m.layers[m.start(k)].perRow / l.window
 			least = max(1, leastChunk/l.window)
@@ -69,10 +69,10 @@ func (v *view) plan(chunk int) {
 		widest = max(widest, lay.in, lay.out, under, matrix)
 	}
 	v.part = v.perStart
-	if rows := chunk / (2 * (perRow + zeros)); rows < v.part { // not even those of one start
+	if rows := chunk / (perRow + zeros); rows < v.part { // not even those of one start
 		v.part = min(max(rows/leastChunk*leastChunk, leastChunk), v.perStart)
 	}
-	v.flight, v.widest = 2*v.part*(perRow+zeros)+copies, 2*v.part*widest
+	v.flight, v.widest = v.part*(perRow+zeros)+copies, v.part*widest
 	n := v.starts[0] * v.starts[1]
 	runs := max(1, (n*v.flight+chunk-1)/chunk)
 	v.each = (n + runs - 1) / runs
@@ -99,7 +99,7 @@ func (m *Model) mostRows(k, rows int) int {
 	case l.pool:
 		return l.chunk * l.window
 	}
-	return 2 * l.chunk
+	return l.chunk
 }
 
 // start is the layer over whose inputs rows of layer k start: of a pool that of the differences.

@@ -120,7 +120,9 @@ func (m *mapArrays) rows() {
 	both.Other, both.S.Hi, both.C.Hi = m.in(other), m.out(items*m.inputs*rows), m.out(items*rows)
 	squares := a
 	squares.Other, squares.Squares = both.Other, true
-	for _, a := range []bound.PlaceRows{a, both, squares} {
+	each := a
+	each.Each, each.Unit = true, both.Other
+	for _, a := range []bound.PlaceRows{a, both, squares, each} {
 		m.do(a)
 	}
 }
