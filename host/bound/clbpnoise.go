@@ -191,42 +191,27 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 // place of a weight by itself: [Items x in x rows].
 func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	n, places := items*lay.out*rows, items*lay.positions
-	square := p.array(n)
+	n := items * lay.out * rows
+	square, variance := p.array(n), p.variance[l]
 	p.launch(SquareRows{Square: square, A: a, N: n})
-	taps, c, zeros := p.array(places*lay.taps*rows), p.array(places*rows), p.filled(0, places*rows)
-	variance, bias := p.variance[l], p.zero[l]
-	p.launch(BackSubstitute{
-		S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
-		PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
-	})
-	p.release(square, c)
+	sums := func(i int) Array {
+		s := p.array(items * lay.sums[i].places * rows)
+		p.launch(p.transpose(lay, lay.sums[i], s, square, Interval{variance, variance}, items, rows, false))
+		return s
+	}
+	if len(lay.feed) == 1 {
+		s := sums(0)
+		p.release(square)
+		return s
+	}
 	s := p.array(items * lay.in * rows)
 	for i := range lay.feed {
-		p.sumInto(s, taps, l, i, rows)
+		part, n := sums(i), lay.locals[i].n
+		p.launch(Gather{Out: s, In: part, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
+		p.release(part)
 	}
-	p.release(taps)
+	p.release(square)
 	return s
-}
-
-// sumInto writes the sums over taps for source i of layer l to its place among the inputs.
-func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
-	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	by := lay.sums[i]
-	out := s
-	if len(lay.feed) > 1 {
-		out = p.array(items * by.places * rows)
-	}
-	p.launch(GatherSum{
-		Out: out, In: taps, Start: by.start, Entry: by.entry,
-		P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
-	})
-	if len(lay.feed) == 1 {
-		return
-	}
-	n := lay.locals[i].n
-	p.launch(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
-	p.release(out)
 }
 
 // startDifferences begins with the noise that a layer itself adds to differences of its units.

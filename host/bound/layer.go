@@ -268,9 +268,9 @@ type view struct {
 	// unless each is 1.
 	each, part int
 	// flight is about how many numbers the rows of a start take on their way down, widest the most
-	// in one array.
-	flight, widest int
-	sights         []sight
+	// in one array, and under those under taps that (29) makes of them.
+	flight, widest, under int
+	sights                []sight
 }
 
 // sight is a view for some of the starts, number at and the next n, and for some of the rows of each,

@@ -98,6 +98,15 @@ func (m *mapArrays) sums() {
 	for _, a := range []bound.GatherSum{a, chosen, one, added} {
 		m.do(a)
 	}
+	t := bound.ConvTranspose{
+		Out: out, A: m.random(items * m.Positions * m.Channels * rows), W: m.around(m.Taps * m.Channels), Start: a.Start, Entry: a.Entry,
+		PerBox: items, P: items, R: rows, J: m.inputs, E: len(entry), Positions: m.Positions, K: m.Taps, Channels: m.Channels,
+	}
+	more := t
+	more.W.Hi, more.Add = t.W.Lo, true
+	for _, t := range []bound.ConvTranspose{t, more} {
+		m.do(t)
+	}
 }
 
 // rows are rows of single pre-activations, of differences and of variances.
