@@ -45,6 +45,8 @@ func (d *Device[T]) Do(op bound.Operation) error {
 		return d.Gather(op)
 	case bound.GatherSum:
 		return d.GatherSum(op)
+	case bound.ConvTranspose:
+		return d.ConvTranspose(op)
 	case bound.PlaceRows:
 		return d.PlaceRows(op)
 	case bound.PairNoise:

@@ -10,12 +10,7 @@ import (
 func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 	t := gatherSum[T]{a: a, d: d}
 	t.out, t.in = d.data(a.Out), d.data(a.In)
-	t.start, t.entry = d.places(a.Start, 0, a.E+1, "GatherSum.Start"), d.places(a.Entry, 0, a.N, "GatherSum.Entry")
-	for j := range a.J {
-		if t.start[j] > t.start[j+1] {
-			panic(fmt.Sprintf("fallback: GatherSum.Start: list %d is from %d to %d", j, t.start[j], t.start[j+1]))
-		}
-	}
+	t.sumLists = d.sumLists(a.Start, a.Entry, a.J, a.E, a.N, "GatherSum")
 	if a.Select != nil {
 		t.slot, t.selected = d.data(a.Slot), d.data(a.Select)
 	}
@@ -35,12 +30,29 @@ func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 const sumTile = 1024
 
 type gatherSum[T bound.Real] struct {
-	a              bound.GatherSum
-	d              *Device[T]
-	out, in        []T
-	start, entry   []int32
+	a       bound.GatherSum
+	d       *Device[T]
+	out, in []T
+	sumLists
 	slot, selected []T
 }
+
+// sumLists are those of what is summed at each place.
+type sumLists struct{ start, entry []int32 }
+
+// sumLists returns the lists of j places, of e entries below n in all.
+func (d *Device[T]) sumLists(start, entry bound.Array, j, e, n int, what string) sumLists {
+	l := sumLists{d.places(start, 0, e+1, what+".Start"), d.places(entry, 0, n, what+".Entry")}
+	for j := range j {
+		if l.start[j] > l.start[j+1] {
+			panic(fmt.Sprintf("fallback: %s.Start: list %d is from %d to %d", what, j, l.start[j], l.start[j+1]))
+		}
+	}
+	return l
+}
+
+// of is the list of place j.
+func (l *sumLists) of(j int) []int32 { return l.entry[l.start[j]:l.start[j+1]] }
 
 // sumScratch is the list of one place: where the rows of its entries start, but for those that
 // are not selected; ends[k] is where block k stops. Total and block are sums of rows.

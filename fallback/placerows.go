@@ -39,6 +39,9 @@ type placeRows[T bound.Real] struct {
 func (t *placeRows[T]) row(p, r int) {
 	k, channels, box, c := t.a.K, t.a.Channels, p/t.a.PerBox, p*t.a.R+r
 	u := int(t.unit[r])
+	if t.a.Each {
+		u = int(t.unit[c])
+	}
 	uTaps, uo := t.taps[u/channels*k:][:k], u%channels
 	if t.other == nil {
 		t.place(p, r, uTaps, nil, uo, false)

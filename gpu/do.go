@@ -43,6 +43,8 @@ func (d *Device) Do(op bound.Operation) error {
 		return d.Gather(op)
 	case bound.GatherSum:
 		return d.GatherSum(op)
+	case bound.ConvTranspose:
+		return d.ConvTranspose(op)
 	case bound.PlaceRows:
 		return d.PlaceRows(op)
 	case bound.PairNoise:

@@ -19,5 +19,5 @@ func (d *Device) PlaceRows(a bound.PlaceRows) error {
 	}
 	w := work{d.moved(ends * a.P * a.R * (a.In + a.K)), 2 * int64(a.P) * int64(a.R) * int64(a.K)}
 	return d.launch("placerows", tasks, w, d.arrays(a),
-		a.S.Hi != nil, a.C.Hi != nil, a.Other != nil, a.Squares, a.PerBox, a.R, a.In, a.K, a.Channels, span)
+		a.S.Hi != nil, a.C.Hi != nil, a.Other != nil, a.Each, a.Squares, a.PerBox, a.R, a.In, a.K, a.Channels, span)
 }

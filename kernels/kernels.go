@@ -25,7 +25,7 @@ var order = []string{
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
 	"poolstar", "poollines",
-	"gather", "gathersum", "placerows",
+	"gather", "gathersum", "convtranspose", "placerows",
 	"pairnoise", "sharedvar", "sharebox", "sharerows", "splitrows",
 	"tiles", "affinetiles", "backtiles",
 	"digest", "poison", "selftest", "benchcopy", "benchfma",

@@ -1,7 +1,7 @@
 /* placerows: rows over the inputs of a lowered linear map (bound.PlaceRows).
 
-   Purpose. Row r of item p is pre-activation u = unit[r], less v = other[p][r] if there is
-   one; with channel o = u % channels at position u / channels:
+   Purpose. Row r of item p is pre-activation u = unit[r], or with each unit[p][r], less v =
+   other[p][r] if there is one; with channel o = u % channels at position u / channels:
      s[p][j][r] = sum of w[box][k][o of u] over the k with taps[pos u][k] = j, less the same for v
      c[p][r]    = b[box][o of u] - b[box][o of v]
    as intervals rounded outward. Where u and v have one channel, k with one tap in both
@@ -58,7 +58,7 @@ KERNEL void placerows(__global real *sLo, __global real *sHi, __global real *cLo
                       const __global real *wLo, const __global real *wHi, const __global real *bLo,
                       const __global real *bHi, const __global real *tap, const __global real *unit,
                       const __global real *other, const int hasHi, const int hasCHi, const int hasOther,
-                      const int squares, const int perBox, const int rows, const int in, const int taps,
+                      const int each, const int squares, const int perBox, const int rows, const int in, const int taps,
                       const int channels, const int span,
                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
@@ -75,7 +75,7 @@ KERNEL void placerows(__global real *sLo, __global real *sHi, __global real *cLo
     }
     for (int r = r0; r < min(r0 + VW, rows); r++) {
         const size_t s = p * in * rows + r, c = p * rows + r, w = box * taps * channels, b = box * channels;
-        const int u = (int)unit[r], v = hasOther ? (int)other[c] : u;
+        const int u = (int)unit[each ? c : r], v = hasOther ? (int)other[c] : u;
         const int uo = u % channels, vo = v % channels, cancels = hasOther && uo == vo;
         const __global real *uTap = tap + (size_t)(u / channels) * taps, *vTap = tap + (size_t)(v / channels) * taps;
         __global real *hi = hasHi ? sHi + s : sHi;

@@ -22,36 +22,6 @@ func (p *pass) through(v *view, s *sight, f func() []Array) []Array {
 	return kept
 }
 
-// boundByWindows is boundUnits in each of some forms, by the windows of layer k's positions.
-func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
-	parts := make([][]Array, len(v.sights))
-	for i := range v.sights {
-		parts[i] = p.through(v, &v.sights[i], func() (bounds []Array) {
-			u := p.rowsOfStart()
-			for _, f := range forms {
-				bounds = append(bounds, p.descend(k, p.unitRows(k, u), u, f))
-			}
-			return bounds
-		})
-	}
-	l, items := &p.layers[k], p.query.Batch.Items
-	bounds := make([]Array, len(forms))
-	for f := range forms {
-		bounds[f] = p.array(items * 2 * l.out)
-		for half := range 2 {
-			for i := range v.sights {
-				s := &v.sights[i]
-				index, n := []Array{s.lower, s.upper}[half], s.n*s.rows
-				p.launch(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
-			}
-		}
-	}
-	for _, part := range parts {
-		p.release(part...)
-	}
-	return bounds
-}
-
 // rowsOfStart is a run of the rows of a start.
 func (p *pass) rowsOfStart() *run {
 	s := p.seen.sight
@@ -101,16 +71,4 @@ func (p *pass) starsInWindows(k int) Array {
 		}
 	}
 	return p.holding(stars)
-}
-
-// boundsOf is boundUnits in some forms.
-func (p *pass) boundsOf(k int, forms []form) []Array {
-	if v := p.layers[k].view; v != nil {
-		return p.boundByWindows(k, v, forms)
-	}
-	var bounds []Array
-	for _, f := range forms {
-		bounds = append(bounds, p.boundUnits(k, f))
-	}
-	return bounds
 }

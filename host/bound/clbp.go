@@ -80,7 +80,7 @@ func (p *clbpPass) hiddenLayer(k int) {
 	}
 	batch.PerBox = perBox
 	p.affineAt(l, h, w, b, z, nonNeg, batch)
-	p.own = noiseArrays{}
+	p.own, p.ownMean, p.ownVariance = noiseArrays{}, nil, nil
 	switch {
 	case p.ball != nil && k == 0:
 		p.widenUnits()

@@ -4,8 +4,8 @@ package bound
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
 // startUnits begins with the noise that layer k itself adds to the units of a run.
-func (p *clbpPass) startUnits(k int, u *run) {
-	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+func (p *clbpPass) startUnits(k int, u *endRows) {
+	p.total, p.met = noiseArrays{}, map[int]bool{}
 	if p.common != nil {
 		p.startCommon(k)
 	}
@@ -22,15 +22,26 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if p.total = p.own; p.ball != nil && k == 1 { // see ownThrough; units are bounded more than once
 		p.total.mean = p.filled(0, p.pass.query.Batch.Items*p.own.cols)
 	}
-	if u == nil || u.n == p.own.cols {
+	if u == nil {
 		return
 	}
-	items, index, n := p.pass.query.Batch.Items, u.unit, u.n
-	if w := p.seen; w != nil { // the units of all starts, image by image
-		items, index, n = w.images, w.units, w.sight.n*u.n
+	if p.ownMean == nil {
+		if p.ownMean, p.ownVariance, _ = p.readPair(p.own.mean, p.own.variance); p.err != nil {
+			return
+		}
 	}
-	part := func(a Array) Array { return p.gathered(a, index, items, p.own.cols, n, 1) }
-	p.total = noiseArrays{mean: part(p.own.mean), variance: part(p.own.variance), cols: u.n}
+	p.total = noiseArrays{mean: p.ofUnits(u, p.ownMean), variance: p.ofUnits(u, p.ownVariance), cols: u.n}
+}
+
+// ofUnits are what rows have of a list over the units of all images, 0 where there is no unit.
+func (p *clbpPass) ofUnits(u *endRows, list []float64) Array {
+	of := make([]float64, len(u.place))
+	for r, place := range u.place {
+		if place >= 0 {
+			of[r] = list[place]
+		}
+	}
+	return p.holding(of)
 }
 
 // widen moves lower bounds of rows of layer k down by what the noise that they met adds, but
@@ -58,7 +69,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
 	items, n := p.pass.query.Batch.Items, p.total.cols
-	local := p.places(n)
+	local := p.span(0, n)
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
@@ -69,14 +80,6 @@ func (p *clbpPass) repeatTotal(rows int) {
 	next := noiseArrays{mean: repeat(p.total.mean), variance: repeat(p.total.variance), cols: rows}
 	p.dropTotal()
 	p.total = next
-}
-
-// places lists 0 to n-1, of the units of a run; of a chain, which has no runs, all units.
-func (p *clbpPass) places(n int) Array {
-	if p.units != nil {
-		return p.units.local
-	}
-	return p.span(0, n)
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.
@@ -183,42 +186,27 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 // place of a weight by itself: [Items x in x rows].
 func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	n, places := items*lay.out*rows, items*lay.positions
-	square := p.array(n)
+	n := items * lay.out * rows
+	square, variance := p.array(n), p.variance[l]
 	p.launch(SquareRows{Square: square, A: a, N: n})
-	taps, c, zeros := p.array(places*lay.taps*rows), p.array(places*rows), p.filled(0, places*rows)
-	variance, bias := p.variance[l], p.zero[l]
-	p.launch(BackSubstitute{
-		S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
-		PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
-	})
-	p.release(square, c)
+	sums := func(i int) Array {
+		s := p.array(items * lay.sums[i].places * rows)
+		p.launch(p.transpose(lay, lay.sums[i], s, square, Interval{variance, variance}, items, rows, false))
+		return s
+	}
+	if len(lay.feed) == 1 {
+		s := sums(0)
+		p.release(square)
+		return s
+	}
 	s := p.array(items * lay.in * rows)
 	for i := range lay.feed {
-		p.sumInto(s, taps, l, i, rows)
+		part, n := sums(i), lay.locals[i].n
+		p.launch(Gather{Out: s, In: part, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
+		p.release(part)
 	}
-	p.release(taps)
+	p.release(square)
 	return s
-}
-
-// sumInto writes the sums over taps for source i of layer l to its place among the inputs.
-func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
-	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	by := lay.sums[i]
-	out := s
-	if len(lay.feed) > 1 {
-		out = p.array(items * by.places * rows)
-	}
-	p.launch(GatherSum{
-		Out: out, In: taps, Start: by.start, Entry: by.entry,
-		P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
-	})
-	if len(lay.feed) == 1 {
-		return
-	}
-	n := lay.locals[i].n
-	p.launch(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
-	p.release(out)
 }
 
 // startDifferences begins with the noise that a layer itself adds to differences of its units.

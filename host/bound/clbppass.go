@@ -196,8 +196,10 @@ type clbpPass struct {
 	// pre-activations vary.
 	radii []radiusArrays
 	moves []noiseArrays
-	// own is the noise of the layer in work, of its units.
-	own noiseArrays
+	// own is the noise of the layer in work, of its units; ownMean and ownVariance are its numbers, once
+	// rows of some units need them.
+	own                  noiseArrays
+	ownMean, ownVariance []float64
 	// varies is the variance of sum_j |W_ij| radius_j of that layer, if its weights depend on each other.
 	varies Array
 	// alone is own with the noise that all layers share; joint is what the rows in work have met of that,
@@ -210,7 +212,6 @@ type clbpPass struct {
 	byLevel map[int]noiseArrays
 	apart   bool
 	met     map[int]bool
-	units   *run
 	// down are rows that are kept for the sharper.
 	down   *keptRows
 	result CLBPMargins

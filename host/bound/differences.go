@@ -99,6 +99,18 @@ func (p *pass) negatedMatrix(k int) (w, b Interval, perBox int) {
 	return m, b, perBox
 }
 
+// negatedBiases are those of layer k times -1.
+func (p *pass) negatedBiases(k int) Interval {
+	_, b, _ := p.matrix(k)
+	l := &p.layers[k]
+	if !l.weighted { // they are 0
+		return b
+	}
+	return once(&p.cache.opposite, k, func() Interval {
+		return Interval{b.Hi, b.Lo}.each(func(a Array) Array { return p.negated(a, p.query.Boxes.count*l.channels) })
+	})
+}
+
 // negated is n numbers times -1: as one row over n things each of which is -1 of another.
 func (p *pass) negated(a Array, n int) Array {
 	out, c, none := p.array(n), p.array(n), p.filled(0, n)

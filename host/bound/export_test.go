@@ -25,3 +25,10 @@ func SetMostUnits(n int) (undo func()) {
 	mostUnits = n
 	return func() { mostUnits = before }
 }
+
+// KeepSettled has rows of all units taken down, as if none were settled.
+func (m *Model) KeepSettled() {
+	for k := range m.layers {
+		m.layers[k].settles = false
+	}
+}

@@ -5,7 +5,7 @@ package bound
 func (m *Model) Footprint(method Propagation, rows int) (perBox, perItem int64) {
 	rows = max(1, rows)
 	if !m.chain {
-		return m.graphFootprint(method, rows)
+		return m.graphFootprint(method, rows, method == LBP)
 	}
 	var weights, item, temporary int
 	for k, l := range m.layers {

@@ -14,7 +14,7 @@ import (
 	"psafe/internal/testkit/devicetest"
 )
 
-// lengths is a device whose arrays are lengths without numbers: it has no operations, and counts
+// lengths is a device whose arrays are lengths, of ones where somebody asks: it has no operations, and counts
 // the bytes that are held.
 type lengths struct {
 	bound.Device
@@ -35,7 +35,14 @@ func (d *lengths) NewArray(n int) (bound.Array, error) {
 
 func (d *lengths) Release(a bound.Array)              { d.held -= int64(4 * a.Len()) }
 func (d *lengths) Write(bound.Array, []float64) error { return nil }
-func (d *lengths) Read([]float64, bound.Array) error  { return nil }
+
+// Read has no unit settled, as rows of those are left out.
+func (d *lengths) Read(dst []float64, a bound.Array) error {
+	for i := range dst {
+		dst[i] = 1
+	}
+	return nil
+}
 
 // TestFootprint: what concentration LBP holds at a time is at most what CLBPFootprint says, and
 // not a small part of it, as fewer inputs would be bounded at a time then.

@@ -24,7 +24,7 @@ func flightOn(dev Device) int {
 // leastChunk is the least number of units that are taken down together.
 const leastChunk = 8
 
-// planRows chooses how many units' rows are taken down at a time.
+// planRows chooses how many rows are taken down at a time.
 func (m *Model) planRows() {
 	forked := 0
 	for k := range m.layers {
@@ -38,7 +38,7 @@ func (m *Model) planRows() {
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
 		}
-		units, least := m.cuts.numbers/l.perRow/2, leastChunk // each twice, once negated
+		units, least := m.cuts.numbers/l.perRow, leastChunk
 		if l.pool {
 			units = m.cuts.numbers / m.layers[m.start(k)].perRow / l.window
 			least = max(1, leastChunk/l.window)
@@ -52,27 +52,27 @@ func (m *Model) planRows() {
 
 // plan chooses how many starts are taken down at a time, in runs of one length but for the last.
 func (v *view) plan(chunk int) {
-	perRow, zeros, copies, widest := 0, 0, 0, 0
+	perRow, zeros, copies, widest, under := 0, 0, 0, 0, 0
 	for l := range v.layers {
 		if v.Maps[l] == nil {
 			continue
 		}
 		lay := &v.layers[l]
-		under, matrix := lay.positions*lay.taps, lay.taps*lay.channels
-		// Rows arrive, are relaxed, have their noise or their factors, and go on under the taps.
-		perRow = max(perRow, 3*lay.out, 2*lay.out+under+lay.in, lay.out+3*matrix+lay.channels+under, lay.out+2*under+2*lay.in)
+		taps, matrix := lay.positions*lay.taps, lay.taps*lay.channels
+		// Rows arrive, are relaxed, have their noise or their factors, and go on to the inputs.
+		perRow = max(perRow, 3*lay.out+lay.in, lay.out+3*matrix+lay.channels+lay.in, lay.out+2*lay.in)
 		if len(lay.fed) > 1 {
 			zeros += 2 * lay.out // what waits at a fork
 		}
 		zeros += 3*lay.positions + lay.channels
-		copies += 10*lay.out + 6*lay.in + 2*under
-		widest = max(widest, lay.in, lay.out, under, matrix)
+		copies += 10*lay.out + 6*lay.in + 2*taps
+		widest, under = max(widest, lay.in, lay.out, taps, matrix), max(under, taps)
 	}
 	v.part = v.perStart
-	if rows := chunk / (2 * (perRow + zeros)); rows < v.part { // not even those of one start
+	if rows := chunk / (perRow + zeros); rows < v.part { // not even those of one start
 		v.part = min(max(rows/leastChunk*leastChunk, leastChunk), v.perStart)
 	}
-	v.flight, v.widest = 2*v.part*(perRow+zeros)+copies, 2*v.part*widest
+	v.flight, v.widest, v.under = v.part*(perRow+zeros)+copies, v.part*widest, v.part*under
 	n := v.starts[0] * v.starts[1]
 	runs := max(1, (n*v.flight+chunk-1)/chunk)
 	v.each = (n + runs - 1) / runs
@@ -87,7 +87,7 @@ func (l *layer) rowNumbers() int {
 	if l.pool {
 		return 6*l.out + 2*l.in
 	}
-	return 6*l.out + 4*l.positions*l.taps + 4*l.in + 4*l.taps*l.channels + 3*l.positions
+	return 6*l.out + 4*l.in + 4*l.taps*l.channels + 3*l.positions
 }
 
 // mostRows is the largest number of rows of layer k that go down together.
@@ -99,7 +99,7 @@ func (m *Model) mostRows(k, rows int) int {
 	case l.pool:
 		return l.chunk * l.window
 	}
-	return 2 * l.chunk
+	return l.chunk
 }
 
 // start is the layer over whose inputs rows of layer k start: of a pool that of the differences.
@@ -110,8 +110,9 @@ func (m *Model) start(k int) int {
 	return k
 }
 
-// graphFootprint is Footprint of a network that is no chain.
-func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem int64) {
+// graphFootprint is Footprint of a network that is no chain, of rows some of which go by (29) or of such
+// as do not.
+func (m *Model) graphFootprint(method Propagation, rows int, shared bool) (perBox, perItem int64) {
 	weights, item, most := 0, 3*m.layers[0].in, 0
 	for k := range m.layers {
 		l := &m.layers[k]
@@ -124,11 +125,17 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 			item += 14*l.out + 8*len(l.hostMembers)
 		}
 		if v := l.view; v != nil {
-			most = max(most, v.each*v.flight+6*l.out)
+			if most = max(most, v.each*v.flight+6*l.out); shared {
+				most = max(most, v.each*(v.flight+v.under)+6*l.out)
+			}
 		} else if k < len(m.layers)-1 && !l.pool && !(l.needed && (l.opens || l.meetsClosed)) {
 			most = max(most, 4*l.out) // no rows
 		} else if method == LBP || l.opens {
-			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
+			perRow := m.layers[m.start(k)].perRow
+			if shared {
+				perRow += m.mostUnder(m.start(k))
+			}
+			most = max(most, m.mostRows(k, rows)*perRow+4*l.out)
 		} else {
 			most = max(most, 4*l.in*rows)
 		}
@@ -137,9 +144,19 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 	return int64(weights * size), int64((item + most) * size)
 }
 
+// mostUnder is the largest number of coefficients under taps that a row of layer k has on its way down.
+func (m *Model) mostUnder(k int) (most int) {
+	for b, met := range m.met(k) {
+		if met {
+			most = max(most, m.layers[b].positions*m.layers[b].taps)
+		}
+	}
+	return most
+}
+
 // graphCLBPFootprint is CLBPFootprint of a network that is no chain.
 func (m *Model) graphCLBPFootprint(rows int) int64 {
-	_, item := m.graphFootprint(LBP, rows)
+	_, item := m.graphFootprint(LBP, rows, false)
 	more := 0
 	for k := range m.layers {
 		more += 13*m.layers[k].out + 3*m.layers[k].in + 4*rows

@@ -104,13 +104,15 @@ type layer struct {
 	// apart says that each source brings others, and each output takes one number of each.
 	loud  []int
 	apart bool
+	// settles says that units whose pre-activations are never positive give 0.
+	settles bool
 	// needed says that something uses bounds of the pre-activations but for roundings.
 	needed bool
 	// poolsOnly says that the layer feeds max pools and nothing else; used are the outputs
 	// that something uses.
 	poolsOnly bool
 	used      int
-	// chunk is how many units' rows are taken down at a time; perRow estimates the numbers
+	// chunk is how many rows are taken down at a time, or of a pool of how many units; perRow estimates the numbers
 	// that a row of this layer needs on its way.
 	chunk, perRow int
 	// view is how rows of the layer, or of differences of a pool, go down by windows; nil if they
@@ -197,7 +199,7 @@ type lists struct {
 	atPlaces sumList
 	// members is [units x window], slots the place in the window of each entry of sums.
 	members, slots Array
-	units, leads   []run
+	leads          []run
 }
 
 // list is an array of whole numbers.
@@ -212,13 +214,12 @@ type sumList struct {
 	places, entries int
 }
 
-// run is a piece of the units, or of the members of all windows, whose rows are taken down
-// together: number at and the next n.
+// run is a piece of the members of all windows, whose rows are taken down together: number at and
+// the next n.
 type run struct {
 	at, n int
-	// unit are their numbers, or the members; window the unit whose window each is in; local
-	// counts from 0, upper from n.
-	unit, window, local, upper Array
+	// unit are the members; window the unit whose window each is in; local counts from 0.
+	unit, window, local Array
 }
 
 // inputUnder is the input under tap t of position q, -1 for none.
@@ -263,13 +264,13 @@ type view struct {
 	// layers are as in Model, those on the way by their windows; width is the numbers of the input's.
 	layers []layer
 	width  int
-	// each is how many starts are taken down at a time, part how many rows of a start: all, unless
-	// each is 1.
+	// each is how many starts are taken down at a time, part how many rows of a start at most: all,
+	// unless each is 1.
 	each, part int
 	// flight is about how many numbers the rows of a start take on their way down, widest the most
-	// in one array.
-	flight, widest int
-	sights         []sight
+	// in one array, and under those under taps that (29) makes of them.
+	flight, widest, under int
+	sights                []sight
 }
 
 // sight is a view for some of the starts, number at and the next n, and for some of the rows of each,
@@ -282,9 +283,6 @@ type sight struct {
 	first int
 	units Array
 	seen  []list
-	// lower and upper are where bounds of a start's mirrored rows are, for the lower ends of units and
-	// for the upper ones.
-	lower, upper Array
 }
 
 // uploadOne copies numbers to a new array. On an error nothing is left behind; so

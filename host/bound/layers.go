@@ -35,6 +35,7 @@ func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
 		if l.pool {
 			l.oneChannel = l.isOneChannel(&layers[l.feed[0]])
 		}
+		l.settles = l.phases()
 		l.closed = chain || l.pool || l.facts.Kind != network.Identity
 	}
 	inputFed := 0

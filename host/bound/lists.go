@@ -129,10 +129,6 @@ func (u *uploader) linear(l *layer) {
 	if !l.weighted {
 		u.fixed(l)
 	}
-	for at := 0; at < l.out && l.view == nil; at += l.chunk {
-		n := min(l.chunk, l.out-at)
-		l.units = append(l.units, run{at: at, n: n, unit: u.span(at, n).at, local: u.span(0, n).at, upper: u.span(n, n).at})
-	}
 }
 
 // fixed copies the matrix of a map without parameters.

@@ -112,7 +112,7 @@ func (m *Model) uploadLists() error {
 			u.linear(l)
 		}
 		if l.view != nil {
-			u.view(l.view)
+			u.view(l.view, l.pool)
 		}
 		if u.err != nil {
 			return u.err

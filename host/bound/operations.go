@@ -10,7 +10,7 @@ var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
 	PoolStar{}, PoolLines{},
-	Gather{}, GatherSum{}, PlaceRows{},
+	Gather{}, GatherSum{}, ConvTranspose{}, PlaceRows{},
 	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
 	SplitRows{},
 }

@@ -107,7 +107,7 @@ type pass struct {
 type hooks struct {
 	// start sees a flight of the rows of layer k's units before it goes down; u says which units,
 	// nil all of them.
-	start func(k int, u *run)
+	start func(k int, u *endRows)
 	// watch is that of all flights that have none.
 	watch
 	// differences sees a flight of differences of units before it goes down.
@@ -147,7 +147,9 @@ type passCache struct {
 	x Interval
 	// matrices are the weight boxes of layers as matrices, negated the same times -1.
 	matrices, negated map[int]Interval
-	filled            map[filling]Array
+	// opposite are biases times -1.
+	opposite map[int]Interval
+	filled   map[filling]Array
 	// across are the inputs of layers under their taps, for factors.
 	across map[int]Interval
 	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.

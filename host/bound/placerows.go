@@ -1,8 +1,8 @@
 package bound
 
 // PlaceRows writes rows over the inputs of a lowered linear map (network.Lowered): row r is
-// pre-activation u = Unit[r] of it, or the difference of u and v = Other[p][r]. Pre-activation
-// u is channel o = u % Channels at position u / Channels.
+// pre-activation u = Unit[r] of it, or with Each Unit[p][r], or the difference of u and v =
+// Other[p][r]. Pre-activation u is channel o = u % Channels at position u / Channels.
 //
 //	S[p][j][r] = sum over k with Taps[pos u][k] = j of W[b][k][o]
 //	           - sum over k with Taps[pos v][k] = j of W[b][k][o of v]
@@ -21,8 +21,9 @@ type PlaceRows struct {
 	C           Interval // out [P x R]; C.Hi may be nil
 	W, B        Interval // [Boxes x K x Channels], [Boxes x Channels]
 	Taps        Array    // [Positions x K], integers below 2^24, -1 for none
-	Unit        Array    // [R], integers
+	Unit        Array    // [R], or with Each [P x R], integers
 	Other       Array    // [P x R], integers; nil: no second place
+	Each        bool
 	Squares     bool
 	P, PerBox   int
 	R, In       int
@@ -41,7 +42,11 @@ func (a PlaceRows) Arrays(l *Arrays) {
 	l.Ins("wLo", "wHi", a.W, box, tap, channel)
 	l.Ins("bLo", "bHi", a.B, box, channel)
 	l.In("tap", a.Taps, Dim{"position", a.Positions}, tap)
-	l.In("unit", a.Unit, row)
+	if a.Each {
+		l.In("unit", a.Unit, item, row)
+	} else {
+		l.In("unit", a.Unit, row)
+	}
 	l.InIf(a.Other != nil, "other", a.Other, item, row)
 	if a.Squares && (a.S.Hi != nil || a.C.Hi != nil) {
 		panic("bound: PlaceRows: Squares have no S.Hi and no C.Hi")

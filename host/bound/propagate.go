@@ -62,7 +62,13 @@ func (p *pass) worthRows(l *layer) bool {
 
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
-	for _, bound := range p.boundsOf(k, p.forms(k)) {
+	for _, f := range p.forms(k) {
+		if !p.chain {
+			p.tightenEnds(k, f, upperEnds)
+			p.tightenEnds(k, f, lowerEnds)
+			continue
+		}
+		bound := p.descend(k, p.denseRows(k), nil, f)
 		p.launch(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
 		p.release(bound)
 	}

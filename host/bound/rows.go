@@ -118,7 +118,11 @@ func (p *pass) throughLayer(f *flight, l int) {
 		f.preActivations(l, a, f.rows())
 	}
 	p.deviate(f, l, a)
-	p.spread(f, l, p.products(f, l, a))
+	if lay.dense || p.shares(f.form, l) {
+		p.spread(f, l, p.products(f, l, a))
+	} else {
+		p.transposed(f, l, a)
+	}
 	p.release(a)
 }
 
@@ -155,8 +159,8 @@ func (p *pass) splitRows(f *flight, l int, rounding RowsRounding) Array {
 	return op.A
 }
 
-// products takes rows a over the pre-activations of layer l through its matrix: to what lies
-// under each tap at each position.
+// products takes rows a over the pre-activations of layer l through its matrix: to its inputs, if it is
+// dense, or by (29) to what lies under each tap at each position.
 func (p *pass) products(f *flight, l int, a Array) Interval {
 	if p.shares(f.form, l) {
 		return p.sharedProducts(f, l, a)
@@ -164,36 +168,50 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 	lay, items, r := &p.layers[l], p.query.Batch.Items, f.rows()
 	_, nonNeg, _ := p.input(l)
 	w, b, perBox := p.matrix(l)
-	n := items * lay.positions
-	s := Interval{Lo: p.array(n * lay.taps * r)}
+	s := Interval{Lo: p.array(items * lay.in * r)}
 	op := BackSubstitute{S: s}
 	switch {
 	case nonNeg:
 	case w.Hi == w.Lo: // coefficients are numbers
 		s.Hi = s.Lo
 	default:
-		s.Hi = p.array(n * lay.taps * r)
+		s.Hi = p.array(items * lay.in * r)
 		op.S.Hi = s.Hi
 	}
-	c := p.array(n * r)
-	op = BackSubstitute{
-		S: op.S, C: c, A: a, CIn: f.c.Lo, W: w, B: b,
-		PerBox: perBox * lay.positions, P: n, R: r, In: lay.taps, Out: lay.channels,
+	c := p.array(items * r)
+	p.launch(BackSubstitute{
+		S: op.S, C: c, A: a, CIn: f.c.Lo, W: w, B: b, PerBox: perBox, P: items, R: r, In: lay.in, Out: lay.out,
+	})
+	p.release(f.c.Lo)
+	f.c.Lo = c
+	return s
+}
+
+// transposed takes rows a over the pre-activations of layer l, which has a matrix at each position, to
+// what feeds it.
+func (p *pass) transposed(f *flight, l int, a Array) {
+	lay := &p.layers[l]
+	w, b, perBox := p.matrix(l)
+	for i, source := range lay.feed {
+		p.addSums(f, source, w.Lo == w.Hi, lay.sums[i].places, func(out Array, more, upper bool) {
+			by := w
+			if upper {
+				by = Interval{w.Hi, w.Lo}
+			}
+			p.launch(p.transpose(lay, lay.sums[i], out, a, by, perBox, f.rows(), more))
+		})
 	}
-	if !lay.dense {
-		op.CIn = p.filled(0, n*r)
-	}
-	p.launch(op)
-	if lay.dense {
-		p.release(f.c.Lo)
-		f.c.Lo = c
-		return s
-	}
-	p.release(c)
 	if lay.weighted {
 		p.addBiases(f, lay, a, b, perBox)
 	}
-	return s
+}
+
+// transpose is rows a over the pre-activations of layer l times a matrix w of its, over the places of lists.
+func (p *pass) transpose(l *layer, lists sumList, out, a Array, w Interval, perBox, rows int, more bool) ConvTranspose {
+	return ConvTranspose{
+		Out: out, A: a, W: w, Start: lists.start, Entry: lists.entry, Add: more, PerBox: perBox,
+		P: p.query.Batch.Items, R: rows, J: lists.places, E: lists.entries, Positions: l.positions, K: l.taps, Channels: l.channels,
+	}
 }
 
 // addBiases adds to the constants of rows a over the pre-activations of layer l what its biases
@@ -270,25 +288,37 @@ type sumRows struct {
 
 // addRows adds sums of coefficients s to those of a source.
 func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
-	to, more := f.over[source]
-	sum := func(out, in Array) Array {
-		if !more {
-			out = p.array(p.query.Batch.Items * by.lists.places * f.rows())
+	p.addSums(f, source, s.Hi == s.Lo, by.lists.places, func(out Array, more, upper bool) {
+		in := s.Lo
+		if upper {
+			in = s.Hi
 		}
 		p.launch(GatherSum{
 			Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
 			P: p.query.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
 		})
+	})
+}
+
+// addSums has sum write coefficients of a source that has so many places, or add them to those that have
+// arrived there (more): their lower ends, and the upper ones if they are needed and no numbers.
+func (p *pass) addSums(f *flight, source int, numbers bool, places int, sum func(out Array, more, upper bool)) {
+	to, more := f.over[source]
+	end := func(out Array, upper bool) Array {
+		if !more {
+			out = p.array(p.query.Batch.Items * places * f.rows())
+		}
+		sum(out, more, upper)
 		return out
 	}
-	lo := sum(to.Lo, s.Lo)
+	lo := end(to.Lo, false)
 	var hi Array
 	switch {
 	case p.nonNeg(source):
-	case s.Hi == s.Lo && to.Hi == to.Lo && p.getsNumbers(source):
+	case numbers && to.Hi == to.Lo && p.getsNumbers(source):
 		hi = lo
 	default:
-		hi = sum(to.Hi, s.Hi)
+		hi = end(to.Hi, true)
 	}
 	f.over[source] = Interval{lo, hi}
 }

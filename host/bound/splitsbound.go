@@ -109,10 +109,7 @@ func (s *Splits) start(q *SplitQuery) (*flight, error) {
 		if !slices.EqualFunc(units, q.Rows[r/2:], func(i, negated int) bool { return i < l.out && negated == l.out+i }) {
 			panic(fmt.Sprintf("bound: Splits.Bound: rows %v of %d units: not some and the same negated", q.Rows, l.out))
 		}
-		u := &run{n: len(units), unit: p.listed(len(units), func(i int) int { return units[i] })}
-		f := p.unitRows(q.Layer, u)
-		p.release(u.unit)
-		return f, p.err
+		return p.unitRows(q.Layer, &endRows{ends: bothEnds, n: len(units), unit: units}), p.err
 	}
 	coefficients, constants, err := s.startOf(q)
 	if err != nil {

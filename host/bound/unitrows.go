@@ -2,33 +2,8 @@ package bound
 
 // Where flights start: at the units of a layer, or at the property.
 
-// boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
-// [Items x 2 units].
-func (p *pass) boundUnits(k int, f form) Array {
-	if p.chain {
-		return p.descend(k, p.denseRows(k), nil, f)
-	}
-	l, items := &p.layers[k], p.query.Batch.Items
-	if len(l.units) == 1 {
-		return p.descend(k, p.unitRows(k, &l.units[0]), &l.units[0], f)
-	}
-	parts := make([]Array, len(l.units))
-	for i := range l.units {
-		parts[i] = p.descend(k, p.unitRows(k, &l.units[i]), &l.units[i], f)
-	}
-	bound := p.array(items * 2 * l.out)
-	for half := range 2 {
-		for i, u := range l.units {
-			index := []Array{u.local, u.upper}[half]
-			p.launch(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
-		}
-	}
-	p.release(parts...)
-	return bound
-}
-
 // descend takes a flight of rows of layer k down in a form and bounds them.
-func (p *pass) descend(k int, f *flight, u *run, by form) Array {
+func (p *pass) descend(k int, f *flight, u *endRows, by form) Array {
 	f.form = by
 	if p.hooks != nil {
 		p.hooks.start(k, u)
@@ -51,28 +26,36 @@ func (p *pass) denseRows(k int) *flight {
 	}
 }
 
-// unitRows are the rows of some units of layer k, over what feeds it, and the same negated.
-func (p *pass) unitRows(k int, u *run) *flight {
+// unitRows are the rows of some units of layer k, of each item its own, over what feeds it.
+func (p *pass) unitRows(k int, u *endRows) *flight {
 	l, items := &p.layers[k], p.query.Batch.Items
 	w, b, perBox := p.matrix(k)
-	boxes := (items + perBox - 1) / perBox
-	s, c := Interval{Lo: p.array(boxes * l.in * u.n)}, p.interval(boxes*u.n)
-	if w.Lo != w.Hi || l.meets {
-		s.Hi = p.array(boxes * l.in * u.n)
+	if u.ends == upperEnds {
+		w, _, _ = p.negatedMatrix(k)
+		b = p.negatedBiases(k)
 	}
-	placed := s
+	n := items * u.n
+	s, c := Interval{Lo: p.array(n * l.in)}, Interval{Lo: p.array(n)}
+	if u.ends == bothEnds {
+		c.Hi = p.array(n)
+	}
+	if w.Lo != w.Hi || l.meets {
+		s.Hi = p.array(n * l.in)
+	}
+	placed, unit := s, p.listed(n, func(i int) int { return u.unit[i] })
 	if s.Hi == nil { // coefficients are numbers
 		s.Hi = s.Lo
 	}
 	p.launch(PlaceRows{
-		S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
+		S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: unit, Each: true, P: items, PerBox: perBox,
 		R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 	})
+	p.release(unit)
 	// An interval of a coefficient becomes a number, the chord, before rows part for the sources.
 	z, nonNeg, _ := p.input(k)
-	n := items * l.in
+	n = items * l.in
 	line := Line{p.filled(1, n), p.filled(0, n)}
-	f := &flight{over: map[int]Interval{k: s}, c: c, perBox: perBox, cols: u.n, mirrored: true}
+	f := &flight{over: map[int]Interval{k: s}, c: c, perBox: 1, cols: u.n, mirrored: u.ends == bothEnds}
 	a := p.relaxRows(f, k, RelaxRows{
 		NonNeg: nonNeg, Z: z, Lo: line, Hi: line, Err: p.filled(0, n), Mag: p.filled(0, n), N: l.in,
 		Round: p.dev.Precision().RowsRounding(l.in, 1),

@@ -107,8 +107,9 @@ func (v *view) shape(l int) error {
 	return nil
 }
 
-// view copies the lists of a view.
-func (u *uploader) view(v *view) {
+// view copies the lists of the view of a layer. Rows of members of a pool are the same in all items, so
+// that they are cut once and for all.
+func (u *uploader) view(v *view, pool bool) {
 	for l := range v.layers {
 		lay := &v.layers[l]
 		if v.Maps[l] == nil {
@@ -124,10 +125,13 @@ func (u *uploader) view(v *view) {
 		lay.weight, lay.matrix, lay.negative, lay.noBias = real.weight, real.matrix, real.negative, real.noBias
 		lay.hostTap, lay.hostMembers, lay.hostWeight, lay.hostCoefficient = nil, nil, nil, [2][]float64{}
 	}
-	n := v.starts[0] * v.starts[1]
+	n, part := v.starts[0]*v.starts[1], v.perStart
+	if pool {
+		part = v.part
+	}
 	for at := 0; at < n; at += v.each {
-		for row := 0; row < v.perStart; row += v.part {
-			u.sight(v, sight{at: at, n: min(v.each, n-at), row: row, rows: min(v.part, v.perStart-row)})
+		for row := 0; row < v.perStart; row += part {
+			u.sight(v, sight{at: at, n: min(v.each, n-at), row: row, rows: min(part, v.perStart-row)})
 		}
 	}
 }
@@ -136,10 +140,6 @@ func (u *uploader) view(v *view) {
 func (u *uploader) sight(v *view, s sight) {
 	s.first = s.at*v.perStart + s.row
 	s.units, s.seen = u.span(s.first, s.n*s.rows).at, make([]list, len(v.Places))
-	half := func(first int) Array {
-		return u.numbers(s.n*s.rows, func(i int) float64 { return float64(i/s.rows*2*s.rows + first + i%s.rows) })
-	}
-	s.lower, s.upper = half(0), half(s.rows)
 	if s.row > 0 { // of the same starts as the sight before
 		s.seen = v.sights[len(v.sights)-1].seen
 		v.sights = append(v.sights, s)

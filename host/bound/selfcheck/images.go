@@ -98,6 +98,15 @@ func (m *mapArrays) sums() {
 	for _, a := range []bound.GatherSum{a, chosen, one, added} {
 		m.do(a)
 	}
+	t := bound.ConvTranspose{
+		Out: out, A: m.random(items * m.Positions * m.Channels * rows), W: m.around(m.Taps * m.Channels), Start: a.Start, Entry: a.Entry,
+		PerBox: items, P: items, R: rows, J: m.inputs, E: len(entry), Positions: m.Positions, K: m.Taps, Channels: m.Channels,
+	}
+	more := t
+	more.W.Hi, more.Add = t.W.Lo, true
+	for _, t := range []bound.ConvTranspose{t, more} {
+		m.do(t)
+	}
 }
 
 // rows are rows of single pre-activations, of differences and of variances.
@@ -120,7 +129,9 @@ func (m *mapArrays) rows() {
 	both.Other, both.S.Hi, both.C.Hi = m.in(other), m.out(items*m.inputs*rows), m.out(items*rows)
 	squares := a
 	squares.Other, squares.Squares = both.Other, true
-	for _, a := range []bound.PlaceRows{a, both, squares} {
+	each := a
+	each.Each, each.Unit = true, both.Other
+	for _, a := range []bound.PlaceRows{a, both, squares, each} {
 		m.do(a)
 	}
 }

@@ -88,6 +88,7 @@ var operations = []operation{
 	{"PoolLines", 900, drawPoolLines},
 	{"Gather", 300, drawGather},
 	{"GatherSum", 600, drawGatherSum},
+	{"ConvTranspose", 600, drawConvTranspose},
 	{"PlaceRows", 600, drawPlaceRows},
 	{"PairNoise", 400, drawPairNoise},
 	{"SharedVar", 600, drawSharedVar},

@@ -37,7 +37,11 @@ func drawPlaceRows(g *gen) opCase {
 			c.taps = append(c.taps, float64(j))
 		}
 	}
-	for range c.R {
+	n := c.R
+	if c.Each = g.oneIn(2); c.Each {
+		n *= c.P
+	}
+	for range n {
 		c.unit = append(c.unit, float64(g.IntN(units)))
 	}
 	if g.oneIn(3) {
@@ -46,7 +50,7 @@ func drawPlaceRows(g *gen) opCase {
 	for i := range c.P * c.R {
 		v := float64(g.IntN(units))
 		if g.oneIn(6) {
-			v = c.unit[i%c.R]
+			v = c.unit[c.unitAt(i)]
 		}
 		c.other = append(c.other, v)
 	}
@@ -108,13 +112,21 @@ func (c *placeRowsCase) check(k *checker, out []output) {
 	}
 }
 
+// unitAt is where the unit of row number i of all items stands.
+func (c *placeRowsCase) unitAt(i int) int {
+	if c.Each {
+		return i
+	}
+	return i % c.R
+}
+
 // row is row r of item p.
 func (c *placeRowsCase) row(p, r int) (coefficients []*terms, constant *terms) {
 	for range c.In {
 		coefficients = append(coefficients, newTerms())
 	}
 	constant = newTerms()
-	box, u := p/c.PerBox, int(c.unit[r])
+	box, u := p/c.PerBox, int(c.unit[c.unitAt(p*c.R+r)])
 	v := -1
 	if c.other != nil {
 		v = int(c.other[p*c.R+r])

@@ -1,0 +1,148 @@
+package fallback
+
+import (
+	"slices"
+
+	"psafe/host/bound"
+)
+
+// ConvTranspose is defined in bound.ConvTranspose.
+func (d *Device[T]) ConvTranspose(a bound.ConvTranspose) error {
+	t := convTranspose[T]{a: a, d: d, lists: d.sumLists(a.Start, a.Entry, a.J, a.E, a.Positions*a.K, "ConvTranspose")}
+	t.position = make([]int32, len(t.lists.entry))
+	for e, at := range t.lists.entry {
+		t.position[e] = at / int32(a.K)
+	}
+	t.out, t.rows = d.data(a.Out), d.data(a.A)
+	t.wLo, t.wHi = d.interval(a.W)
+	t.tiles = (a.R + rowTile - 1) / rowTile
+	n := a.P * t.tiles * a.Positions
+	t.used, t.counts = make([]int32, n*a.Channels), make([]int32, n)
+	err := d.parallel(n, 1+pieceWork/(a.Channels*rowTile), func(from, to int) {
+		for i := from; i < to; i++ {
+			t.findUsed(i)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	runs := (a.J + placeTile - 1) / placeTile
+	return d.parallel(a.P*t.tiles*runs, 1, func(from, to int) {
+		for i := from; i < to; i++ {
+			j := i % runs * placeTile
+			t.places(i/runs, j, min(j+placeTile, a.J))
+		}
+	})
+}
+
+// placeTile is the number of places in one piece of work.
+const placeTile = 64
+
+type convTranspose[T bound.Real] struct {
+	a                   bound.ConvTranspose
+	d                   *Device[T]
+	out, rows, wLo, wHi []T
+	lists               sumLists
+	position            []int32 // of each entry
+	tiles               int
+	used, counts        []int32 // by item, tile of rows and position: the channels that are not 0 in all rows
+}
+
+// findUsed lists the channels of position i of all items and tiles.
+func (t *convTranspose[T]) findUsed(i int) {
+	q, tile, p := i%t.a.Positions, i/t.a.Positions%t.tiles, i/t.a.Positions/t.tiles
+	r := tile * rowTile
+	n, at := min(rowTile, t.a.R-r), (p*t.a.Positions+q)*t.a.Channels*t.a.R+r
+	used := t.used[i*t.a.Channels:]
+	for o := range t.a.Channels {
+		for _, a := range t.rows[at+o*t.a.R:][:n] {
+			if a != 0 {
+				used[t.counts[i]] = int32(o)
+				t.counts[i]++
+				break
+			}
+		}
+	}
+}
+
+// usedAt are the channels used of position q in a tile of an item.
+func (t *convTranspose[T]) usedAt(item, q int) []int32 {
+	i := item*t.a.Positions + q
+	return t.used[i*t.a.Channels:][:t.counts[i]]
+}
+
+// places computes places j to end-1 of a tile of rows, number item of all items and tiles.
+func (t *convTranspose[T]) places(item, j, end int) {
+	p, r := item/t.tiles, item%t.tiles*rowTile
+	n := min(rowTile, t.a.R-r)
+	for j < end {
+		some := t.alike(j, end)
+		if !convTransposeLanes(t, item, j, some, r, n) {
+			for i := range some {
+				t.put(p, j+i, r, t.sums(item, j+i, r, n), n)
+			}
+		}
+		j += some
+	}
+}
+
+// alike is how many places from j on, four at most, are under taps of the same positions, one after the
+// other: their coefficients are read once.
+func (t *convTranspose[T]) alike(j, end int) int {
+	positions, n := t.positionsOf(j), 1
+	for n < 4 && j+n < end && slices.Equal(t.positionsOf(j+n), positions) {
+		n++
+	}
+	return n
+}
+
+// positionsOf are the positions of the list of place j.
+func (t *convTranspose[T]) positionsOf(j int) []int32 {
+	return t.position[t.lists.start[j]:t.lists.start[j+1]]
+}
+
+// sums are those of place j in rows r, ..., r+n-1.
+func (t *convTranspose[T]) sums(item, j, r, n int) (total [rowTile]T) {
+	list := t.lists.of(j)
+	for e0 := 0; e0 < len(list); e0 += bound.Block {
+		var block [rowTile]T
+		for _, at := range list[e0:min(e0+bound.Block, len(list))] {
+			add(block[:n], t.tap(item, int(at)/t.a.K, int(at)%t.a.K, r, n))
+		}
+		add(total[:n], block[:n])
+	}
+	return total
+}
+
+// tap is S of tap k at position q.
+func (t *convTranspose[T]) tap(item, q, k, r, n int) []T {
+	var total [rowTile]T
+	p, used := item/t.tiles, t.usedAt(item, q)
+	w := (p/t.a.PerBox*t.a.K + k) * t.a.Channels
+	for u := 0; u < len(used); {
+		var block [rowTile]T
+		for end := (used[u]/bound.Block + 1) * bound.Block; u < len(used) && used[u] < end; u++ {
+			o := int(used[u])
+			lo, hi := t.wLo[w+o], t.wHi[w+o]
+			for i, a := range t.rows[((p*t.a.Positions+q)*t.a.Channels+o)*t.a.R+r:][:n] {
+				if a >= 0 {
+					block[i] += T(a * lo)
+				} else {
+					block[i] += T(a * hi)
+				}
+			}
+		}
+		add(total[:n], block[:n])
+	}
+	return total[:n]
+}
+
+// put writes sums of place j, or adds them to what there is.
+func (t *convTranspose[T]) put(p, j, r int, sums [rowTile]T, n int) {
+	out := t.out[(p*t.a.J+j)*t.a.R+r:][:n]
+	if t.a.Add {
+		add(out, sums[:n])
+	} else {
+		copy(out, sums[:n])
+	}
+}
