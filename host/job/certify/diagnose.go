@@ -254,7 +254,7 @@ func (d *diagnosis) longer() *cause {
 		return nil
 	}
 	if p := d.soon(d.method()); d.enough(p) {
-		return proves("the budget: the time limit ended the search", p, d.command(d.method(), func(j *Job) { j.TimeLimit = new(leastLimit) }))
+		return proves(d.budgetWords(), p, d.command(d.method(), func(j *Job) { j.TimeLimit = new(leastLimit) }))
 	}
 	return nil
 }

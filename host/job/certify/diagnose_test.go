@@ -87,6 +87,10 @@ func TestNothingHelps(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	late := diagnosis{rec: &record.Record{Statistical: &record.Statistical{Samples: 1000, Safe: 300, Unsafe: 12}}}
+	if got := late.budgetWords(); got != "the budget: the time limit ended the search, 312 of 1000 drawn networks were decided" {
+		t.Error(got)
+	}
 	parts := diagnosis{rec: &record.Record{Activations: []string{"identity", "relu", "identity", "identity", "tanh"}}}
 	if got := parts.hidden(); got != 2 {
 		t.Errorf("%d hidden layers, want those with an activation, 2", got)

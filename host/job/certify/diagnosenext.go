@@ -79,7 +79,7 @@ func (d *diagnosis) seen(why string) *cause {
 func (d *diagnosis) whatIsLeft() *cause {
 	if d.rec.TimedOut() {
 		limit := max(10**d.r.TimeLimit, leastLimit)
-		return &cause{"the budget: the time limit ended the search", "for more time", d.changed(func(j *Job) { j.TimeLimit = &limit })}
+		return &cause{d.budgetWords(), "for more time", d.changed(func(j *Job) { j.TimeLimit = &limit })}
 	}
 	return d.seen(d.depth())
 }

@@ -20,6 +20,15 @@ func (d *diagnosis) fail() string {
 	return networks + " leave S"
 }
 
+// budgetWords tell of a time limit, and of drawn networks that it left undecided.
+func (d *diagnosis) budgetWords() string {
+	words := "the budget: the time limit ended the search"
+	if s := d.rec.Statistical; s != nil && s.Safe+s.Unsafe < s.Samples {
+		words += fmt.Sprintf(", %d of %d drawn networks were decided", s.Safe+s.Unsafe, s.Samples)
+	}
+	return words
+}
+
 // depth returns what is left: nothing that was tried proves anything.
 func (d *diagnosis) depth() string {
 	hidden := d.hidden()

@@ -67,6 +67,8 @@ type Job struct {
 	// Pass, if set, is told often how far a pass of concentration LBP over the network is
 	// (bound.Model.Watch), from several goroutines at a time.
 	Pass func(share float64)
+	// Drawn, if set, is told often which share of the drawn networks of some inputs is decided, as Pass is.
+	Drawn func(share float64)
 	// Explain, if set, is told when all records are there why inputs are unknown, if some are. It
 	// costs up to two seconds.
 	Explain func(*Unproved)

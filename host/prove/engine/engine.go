@@ -31,6 +31,8 @@ type Engine struct {
 	Chain  bool
 	Device bound.Device
 	Model  *bound.Model
+	// Drawn, if set, is told which share is done of networks that are decided, from 0 to 1, by draws and rulings.
+	Drawn func(share float64)
 	// spare makes the device of last resort, nil if there is none.
 	spare  func() bound.Device
 	backup *bound.Model
