@@ -260,6 +260,9 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 			progress.inside(share)
 		}
 	}
+	if job.Progress != nil {
+		job.Drawn = progress.inside
+	}
 	if !c.quiet {
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}

@@ -17,7 +17,7 @@ const mostRows = 1000
 type findings struct {
 	quiet bool
 	tally record.Tally
-	// unproved is why inputs have no answer, if some have none.
+	// unproved is why inputs are unknown, if some are.
 	unproved *certify.Unproved
 	// rows are for a table on a terminal, without proofs; nil where there is none.
 	table bool

@@ -45,7 +45,7 @@ type progress struct {
 	bar         bar
 	start       time.Time
 	done, total int
-	// pass is about which share of a pass over the network is done that began then, and told when
+	// pass is about which share of a pass over the network, or of drawn networks, is done that began then, and told when
 	// a bar showed that.
 	pass        float64
 	began, told time.Time
@@ -176,7 +176,7 @@ func (p *progress) line() {
 		pace = fmt.Sprintf("%s, %v left", perSecond(rate, 2), left)
 	}
 	if p.underWay(time.Now()) {
-		pace += fmt.Sprintf("; %.1f%% of this pass over the network", 100*p.pass)
+		pace += fmt.Sprintf("; %.1f%% of this pass", 100*p.pass)
 	}
 	fmt.Fprintf(p.w, "psafe: %d of %d %s, %s\n", p.done, p.total, p.what, pace)
 }

@@ -64,7 +64,7 @@ func TestHeartbeat(t *testing.T) {
 	n = len(out.lines(t, 1))
 	after := out.lines(t, n+2)[n+1]
 	p.end()
-	if !strings.HasSuffix(inside, " left; 43.2% of this pass over the network") || strings.Contains(after, "pass") {
+	if !strings.HasSuffix(inside, " left; 43.2% of this pass") || strings.Contains(after, "pass") {
 		t.Errorf("inside of a pass %q, after it %q", inside, after)
 	}
 	if !regexp.MustCompile(`^psafe: 120 of 300 inputs, [0-9.e+]+/s, [0-9hms.]+ left$`).MatchString(last) {

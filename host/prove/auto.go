@@ -81,7 +81,7 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 	within, end := e.Part(ctx, shareOfCells)
 	defer end()
 	method := withMixtures(byCLBP)
-	if cfg.Decided == nil || clbp.MostCells(e, cfg.Cells) == 1 {
+	if cfg.Decided == nil || clbp.MostCells(e, cfg.Cells, 1) == 1 {
 		best, err = method(within, e, cfg, tasks)
 		return best, nil, err
 	}

@@ -58,7 +58,7 @@ func networkCost(post *posterior.Posterior) float64 {
 func firstCost(e *engine.Engine, cfg Config) float64 {
 	cost := taskCost(e, cfg)
 	if e.Normal.Inputs() <= decide.FewInputs {
-		cost = max(cost, engine.PassCost(e.Normal)*float64(clbp.MostCells(e, cfg.Cells)))
+		cost = max(cost, engine.PassCost(e.Normal)*float64(clbp.MostCells(e, cfg.Cells, 1)))
 	}
 	return cost
 }

@@ -23,14 +23,15 @@ const (
 	sumInputsAuto = 2
 )
 
-func (c *Config) sumCells(inputs int) int {
+// sumCells returns how many cells a T of so many boxes may be cut into.
+func (c *Config) sumCells(inputs, boxes int) int {
 	switch {
 	case c.Cells > 0:
-		return c.Cells
+		return max(c.Cells, boxes)
 	case inputs <= 2:
-		return sumCellsFew
+		return max(sumCellsFew, 2*boxes)
 	}
-	return sumCellsMany
+	return max(sumCellsMany, 2*boxes)
 }
 
 // gridPoints returns how many points the grids may have.
@@ -66,7 +67,7 @@ func neuronSum(ctx context.Context, e *engine.Engine, cfg Config, tasks []proper
 // cellSums bounds each task by sums of neurons on cells of T.
 func cellSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
-		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.Normal.Inputs())))
+		cover, err := sums.Cover(ctx, t.T, &t.S, cfg.sumCells(e.Normal.Inputs(), len(t.T)))
 		r.LogP, r.Cells = arith.LogComplementDown(cover.FailUp), cover.Cells
 		r.Proof.Cells, r.Proof.Plans = claim.UncutCells(cover.Tree), cover.Plans
 		return err

@@ -91,6 +91,7 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 		}
 		eng.Recheck(recheck)
 		eng.Model.Watch(r.Pass)
+		eng.Drawn = r.Drawn
 		opened.engines = append(opened.engines, eng)
 	}
 	loading = context.WithoutCancel(ctx)

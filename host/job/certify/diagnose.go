@@ -3,9 +3,7 @@ package certify
 import (
 	"context"
 	"fmt"
-	"math/big"
-	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"psafe/host/bound"
@@ -18,18 +16,21 @@ import (
 	"psafe/host/record"
 )
 
-// Why nothing is proved for an input is computed, not guessed: what drawn networks do there, what T
-// alone is to blame for, and what the spread. None of it is in any record; bounds that are told are certified,
-// what drawn networks do was only tried.
-const (
+// Why an input is unknown is computed, not guessed: what drawn networks do there, what T alone is to blame for, and
+// what the spread. None of it is in any record; bounds that are told are certified, what drawn networks do was only
+// tried. What to do next is one command, which proves what the note says of it.
+var (
 	// diagnosisTime is for the causes, and once more for what would be certified, or longestShare of what the run
 	// took, if that is more, but not above mostDiagnosisTime.
 	diagnosisTime, mostDiagnosisTime = 900 * time.Millisecond, 5 * time.Second
-	longestShare                     = 10
 	// drawTime is for the drawn networks, longerTime for another method and for what a time limit may have cut
 	// short.
 	drawTime   = 250 * time.Millisecond
 	longerTime = 300 * time.Millisecond
+)
+
+const (
+	longestShare = 10
 	// diagnosisDraws is how many networks are drawn.
 	diagnosisDraws = 50
 	// mostDiagnosed is up to how many weights a network is loaded once more.
@@ -38,9 +39,6 @@ const (
 	quick = 0.15
 )
 
-// shrinks are the parts of a radius that are tried, the last of them a point.
-var shrinks = []int64{2, 4, 8, 16}
-
 // diagnosis looks at one input.
 type diagnosis struct {
 	r *ready
@@ -48,29 +46,25 @@ type diagnosis struct {
 	ctx, run context.Context
 	within   func() context.CancelFunc
 	limit    time.Duration // for one bound, if above 0
+	cells    int           // for one bound, if above 0
 	dev      bound.Device
 	rec      *record.Record
 	task     property.Task
-	goal     float64
 	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
 	drawn, atPoint, inT int
 	// isPoint reports whether T is a point, point is the task at its point, nil if it cannot be had here.
 	isPoint bool
 	point   *property.Task
-	// smaller is the largest part of T, one of shrinks, where p is enough, or the best of them; 0: none.
 	// atZero is p_lower at the point itself, of which nothing is known if it is below 0.
-	smaller  int64
-	pSmaller float64
-	epsWords string
-	atZero   float64
-	// halved reports whether half of the spread was looked at, moments whether exact moments were.
+	atZero float64
+	// halved reports whether less of the spread was looked at, moments whether exact moments were.
 	halved, moments bool
 }
 
-// diagnose returns why nothing is proved; ctx is that of the run, which took so long.
+// diagnose returns why nothing is decided; ctx is that of the run, which took so long.
 func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
-	note := found.note()
-	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1}
+	note := found.note(r.require().String())
+	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], atZero: -1}
 	d.within = func() context.CancelFunc {
 		next, end := context.WithTimeout(ctx, min(max(diagnosisTime, took/longestShare), mostDiagnosisTime))
 		d.ctx = next
@@ -84,37 +78,44 @@ func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, too
 	if d.task, err = r.tasks.at(found.first.Task); err != nil {
 		return note
 	}
-	note.Why, note.Next = d.words()
+	c := d.cause()
+	note.Why, note.Shows, note.Next = c.why, c.shows, Shell(c.next)
 	return note
 }
 
-// words returns what was found and what to do, in the order in which the causes exclude each other.
-func (d *diagnosis) words() (why, next string) {
+// cause is why an input is unknown, and the command that is to be run next, with what it shows.
+type cause struct {
+	why, shows string
+	next       []string
+}
+
+// proves is a cause that is mended by a command which proves so much.
+func proves(why string, p float64, next []string) *cause {
+	return &cause{why, "which proves p_lower " + record.FormatDown(p, 4), next}
+}
+
+// cause finds one, in the order in which they exclude each other.
+func (d *diagnosis) cause() *cause {
 	d.draw()
-	networks := d.drawnWords()
-	if better, p := d.otherMethod(); better != "" {
-		return fmt.Sprintf("--method %s proves p_lower %s there%s", better, record.FormatDown(p, 4), networks), "--method " + better
+	for _, look := range []func() *cause{d.otherMethod, d.longer, d.moreCells, d.networksFail, d.shrink, d.networksFailInT, d.broad} {
+		if c := look(); c != nil {
+			return d.withDrawn(c)
+		}
 	}
-	if p := d.longer(); p >= shown {
-		return fmt.Sprintf("the budget: with more time p_lower is at least %s%s", record.FormatDown(p, 4), networks), "give an input more time"
+	return d.withDrawn(d.whatIsLeft())
+}
+
+// withDrawn also tells what drawn networks did, unless that is the cause.
+func (d *diagnosis) withDrawn(c *cause) *cause {
+	if d.drawn > 0 && !strings.HasPrefix(c.why, ofNetworks) {
+		c.why += fmt.Sprintf(" (%d of %d %s somewhere in T)", d.inT, d.drawn, d.fail())
 	}
-	if d.drawn > 0 && 2*d.atPoint > d.drawn {
-		return "the class: " + d.atPointWords(), d.upper("see what they give: psafe predict")
-	}
-	d.shrink()
-	if d.smaller > 0 && d.pSmaller >= shown {
-		return "T: " + d.smallerWords() + networks, d.flags(d.method(), d.epsWords)
-	}
-	if d.drawn > 0 && 2*d.inT > d.drawn {
-		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.upper("a smaller region")
-	}
-	if why, next := d.broad(); why != "" {
-		return why + networks, next
-	}
-	if d.rec.TimedOut() {
-		return "the budget: the time limit ended the search" + networks, "give an input more time"
-	}
-	return d.depth() + networks, d.interval(d.another())
+	return c
+}
+
+// enough reports whether the verdict would be safe.
+func (d *diagnosis) enough(p float64) bool {
+	return record.Verdict(p, 1, d.r.require()) != record.Unknown
 }
 
 // draw tries drawn networks, or those of a finite set, at the middle of T and in T.
@@ -176,35 +177,38 @@ func networkOf(post *posterior.Posterior, i int, ended func() error) ([][]float6
 	return w, post.DrawUntil(0, i, w, ended)
 }
 
-// bound is p_lower of tasks, each with the method of the run, or concentration LBP where that takes
-// longer; nil if there was no time.
+// bound is p_lower of tasks by a method, nil if there was no time: of the first, and if that is enough of the next,
+// until one is enough. The first is the smallest, and the others get smaller.
 func (d *diagnosis) bound(post *posterior.Posterior, method prove.Method, tasks ...property.Task) []float64 {
+	var p []float64
+	d.prove(post, prove.Config{Method: method, NoUpper: true}, tasks, func(r *claim.Result) bool {
+		p = append(p, r.Lower())
+		return d.enough(r.Lower()) == (len(p) > 1)
+	})
+	return p
+}
+
+// prove certifies tasks one by one until one is enough or there is no time.
+func (d *diagnosis) prove(post *posterior.Posterior, cfg prove.Config, tasks []property.Task, enough func(*claim.Result) bool) {
 	if post.Weights() > mostDiagnosed || d.ctx.Err() != nil {
-		return nil
+		return
 	}
 	e, err := engine.NewOfDepth(bound.Until(d.ctx, d.dev), nil, post, d.r.reach(), or(d.r.Method.Depth, 0))
 	if err != nil {
-		return nil
+		return
 	}
 	defer e.Close()
-	cfg := prove.Config{Method: method, NoUpper: true, Confidence: d.r.cfg.Confidence, TimeLimit: d.limit}
-	if method == d.r.cfg.Method {
-		cfg.Cells = d.r.cfg.Cells
-	}
-	var p []float64
+	cfg.Confidence, cfg.TimeLimit, cfg.Cells = d.r.cfg.Confidence, d.limit, max(d.cells, d.r.cfg.Cells)
 	for i := range tasks {
+		done := false
 		err := prove.Run(d.ctx, []*engine.Engine{e}, cfg, tasks[i:i+1], nil, func(res *claim.Result) error {
-			p = append(p, res.Lower())
+			done = enough(res)
 			return nil
 		})
-		if err != nil {
-			break
-		}
-		if i > 0 && p[i] >= d.goal { // what is smaller proves more
-			break
+		if err != nil || done {
+			return
 		}
 	}
-	return p
 }
 
 // method returns the method of the probes.
@@ -213,25 +217,6 @@ func (d *diagnosis) method() prove.Method {
 		return prove.Finite
 	}
 	return prove.CLBP
-}
-
-// otherMethod is a method that proves something there, where another one was asked for.
-func (d *diagnosis) otherMethod() (word string, p float64) {
-	asked := d.r.cfg.Method
-	switch asked {
-	case prove.NeuronSum, prove.CLBP, prove.Phases, prove.Chernoff:
-	default:
-		return "", 0
-	}
-	for _, m := range []prove.Method{prove.CLBP, prove.Phases, prove.Chernoff} {
-		if m == asked {
-			continue
-		}
-		if p := d.soon(m); p >= shown { // 0 where the method does not fit the network
-			return m.String(), p
-		}
-	}
-	return "", 0
 }
 
 // soon is p_lower by a method in longerTime, or 0. What it has by then counts, such as that of fewer cells.
@@ -246,89 +231,94 @@ func (d *diagnosis) soon(method prove.Method) float64 {
 	return 0
 }
 
-// longer is p_lower there without the time limit that ended the search, or 0.
-func (d *diagnosis) longer() float64 {
+// otherMethod finds a method that proves enough, where another one was asked for.
+func (d *diagnosis) otherMethod() *cause {
+	asked := d.r.cfg.Method
+	if asked == prove.Auto || asked == prove.Finite {
+		return nil
+	}
+	for _, m := range []prove.Method{prove.CLBP, prove.Phases, prove.Chernoff} {
+		if m == asked {
+			continue
+		}
+		if p := d.soon(m); d.enough(p) { // 0 where the method does not fit the network
+			return proves(fmt.Sprintf("the method: --method %v proves more there", m), p, d.command(m, nil))
+		}
+	}
+	return nil
+}
+
+// longer finds that enough is proved without the time limit that ended the search.
+func (d *diagnosis) longer() *cause {
 	if !d.rec.TimedOut() {
-		return 0
+		return nil
 	}
-	return d.soon(d.method())
+	if p := d.soon(d.method()); d.enough(p) {
+		return proves(d.budgetWords(), p, d.command(d.method(), func(j *Job) { j.TimeLimit = new(leastLimit) }))
+	}
+	return nil
 }
 
-// shrink tries smaller regions: the point alone first, since nothing else helps where that does not.
-func (d *diagnosis) shrink() {
-	tasks, words := d.smallerTasks()
-	if len(tasks) == 0 {
-		return
+// moreTimes is how many times as many cells are tried as were allowed, leastMore how many at least.
+const moreTimes, leastMore = 4, 512
+
+// moreCells finds that enough is proved where T may be cut into more cells.
+func (d *diagnosis) moreCells() *cause {
+	if d.r.post.Inputs() > decide.FewInputs || d.task.Ball != nil || d.isAPoint() {
+		return nil
 	}
-	d.point = &tasks[0]
-	p := d.bound(d.r.post, d.method(), tasks...)
-	if len(p) == 0 {
-		return
+	d.cells = max(leastMore, moreTimes*d.r.cfg.Cells, moreTimes*len(d.task.T))
+	defer func() { d.cells = 0 }()
+	if p := d.soon(d.method()); d.enough(p) {
+		n := d.cells
+		return proves(fmt.Sprintf("the budget: T is cut into too few cells, %d are enough", n), p,
+			d.commandOf(d.method(), func(j *Job) { j.Method.Cells = &n }))
 	}
-	if d.atZero = p[0]; d.atZero < shown {
-		return
-	}
-	for i := 1; i < len(p); i++ {
-		if d.smaller == 0 || p[i] > d.pSmaller {
-			d.smaller, d.pSmaller, d.epsWords = shrinks[i-1], p[i], words[i]
-		}
-	}
-	if d.smaller == 0 || d.pSmaller < shown {
-		d.smaller, d.pSmaller, d.epsWords = 1<<62, d.atZero, words[0]
-	}
+	return nil
 }
 
-// smallerTasks are the task at its point alone and with parts of its radius, and what to do to have
-// each; none if T is a point or cannot be made smaller here.
-func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
-	rec, points := d.rec, &d.r.Tasks.Points
-	if eps, err := property.NewExact(rec.Eps); rec.Eps != "" && err == nil && points.Eps != "" {
-		if d.isPoint = eps.Rat().Sign() == 0; d.isPoint || d.r.Piped() || d.r.took[1] > quick {
-			return nil, nil
+// ofNetworks begins a cause.
+const ofNetworks = "the networks: "
+
+// networksFail is that most networks fail without any region, or in T where that was not to be proved.
+func (d *diagnosis) networksFail() *cause {
+	switch {
+	case d.drawn > 0 && 2*d.atPoint > d.drawn:
+		why := fmt.Sprintf("%s%d of %d %s at the middle of T already", ofNetworks, d.atPoint, d.drawn, d.fail())
+		if c := d.upper(why); c != nil {
+			return c
 		}
-		list := "0"
-		words = []string{"a radius near 0"}
-		for _, part := range shrinks {
-			x, _ := new(big.Rat).Quo(eps.Rat(), big.NewRat(part, 1)).Float64()
-			text := strconv.FormatFloat(x, 'g', 3, 64)
-			list, words = list+","+text, append(words, "--eps "+text)
-		}
-		alone := d.r.Tasks
-		alone.Points.Eps, alone.Points.Index = list, new(strconv.Itoa(rec.Index))
-		if list, err := alone.load(d.r.post); err == nil && list.n == len(words) {
-			if tasks, err := list.all(); err == nil {
-				return tasks, words
-			}
-		}
-		return nil, nil
+		return d.seen(why)
+	case d.inT > 0:
+		return d.upper(d.inTWords())
 	}
-	tasks, words = []property.Task{part(&d.task, 0)}, []string{"boxes near a point"}
-	for _, n := range shrinks {
-		tasks, words = append(tasks, part(&d.task, 1/float64(n))), append(words, fmt.Sprintf("boxes of 1/%d of the width", n))
-	}
-	d.isPoint = !slices.ContainsFunc(d.task.T, func(b property.Box) bool { return !slices.Equal(b.Lo, b.Hi) })
-	if d.isPoint {
-		return nil, nil
-	}
-	return tasks, words
+	return nil
 }
 
-// part is a task with that part of the width of its boxes, around their middles; of a ball its centre.
-func part(t *property.Task, of float64) property.Task {
-	small := *t
-	small.T, small.Inner, small.Ball = nil, nil, nil
-	if t.Ball != nil {
-		x := t.Ball.CentreApprox()
-		small.T = []property.Box{{Lo: x, Hi: x}}
-		return small
+// networksFailInT is that most networks fail somewhere in T.
+func (d *diagnosis) networksFailInT() *cause {
+	if d.drawn == 0 || 2*d.inT <= d.drawn {
+		return nil
 	}
-	for _, box := range t.T {
-		b := property.Box{Lo: make([]float64, len(box.Lo)), Hi: make([]float64, len(box.Lo))}
-		for j, mid := range box.CentreApprox() {
-			b.Lo[j] = mid - of*(mid-box.Lo[j])
-			b.Hi[j] = mid + of*(box.Hi[j]-mid)
-		}
-		small.T = append(small.T, b)
+	return d.seen(d.inTWords())
+}
+
+func (d *diagnosis) inTWords() string {
+	return fmt.Sprintf("%s%d of %d %s somewhere in T", ofNetworks, d.inT, d.drawn, d.fail())
+}
+
+// upper finds that an upper bound which was left out proves what drawn networks show.
+func (d *diagnosis) upper(why string) *cause {
+	if !d.r.cfg.NoUpper {
+		return nil
 	}
-	return small
+	p := 1.0
+	d.prove(d.r.post, prove.Config{Method: d.method()}, []property.Task{d.task}, func(r *claim.Result) bool {
+		p = r.Upper()
+		return true
+	})
+	if record.Verdict(0, p, d.r.require()) == record.Unknown {
+		return nil
+	}
+	return &cause{why, "which proves p_upper " + record.FormatUp(p, 4), d.command(d.method(), func(j *Job) { j.Method.NoUpper = false })}
 }

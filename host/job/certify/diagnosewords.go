@@ -5,49 +5,38 @@ import (
 	"strings"
 
 	"psafe/host/model/network"
-	"psafe/host/prove"
-	"psafe/host/record"
+	"psafe/host/read/property"
 )
 
-// atPointWords are about networks that fail without any region.
-func (d *diagnosis) atPointWords() string {
-	return fmt.Sprintf("%d of %d %s leave S at the middle of T already", d.atPoint, d.drawn, d.networks())
-}
-
-// drawnAlone are about networks that fail somewhere in T.
-func (d *diagnosis) drawnAlone() string {
-	return fmt.Sprintf("%d of %d %s were seen to leave S in T", d.inT, d.drawn, d.networks())
-}
-
-// drawnWords are drawnAlone behind something else.
-func (d *diagnosis) drawnWords() string {
-	if d.drawn == 0 {
-		return ""
-	}
-	return " (" + d.drawnAlone() + ")"
-}
-
-func (d *diagnosis) networks() string {
+// fail tells of networks that fail.
+func (d *diagnosis) fail() string {
+	networks := "drawn networks"
 	if d.r.post.Networks() != nil {
-		return "networks"
+		networks = "networks"
 	}
-	return "drawn networks"
+	if d.r.Tasks.Points.Property == property.KeepsClass {
+		return networks + " give another class"
+	}
+	return networks + " leave S"
 }
 
-// smallerWords tells what T is to blame for.
-func (d *diagnosis) smallerWords() string {
-	if d.smaller == 1<<62 {
-		return fmt.Sprintf("at the point itself p_lower is at least %s, at a sixteenth of T still next to nothing", record.FormatDown(d.atZero, 4))
+// budgetWords tell of a time limit, and of drawn networks that it left undecided.
+func (d *diagnosis) budgetWords() string {
+	words := "the budget: the time limit ended the search"
+	if s := d.rec.Statistical; s != nil && s.Safe+s.Unsafe < s.Samples {
+		words += fmt.Sprintf(", %d of %d drawn networks were decided", s.Safe+s.Unsafe, s.Samples)
 	}
-	return fmt.Sprintf("at the point itself p_lower is at least %s, with %s at least %s", record.FormatDown(d.atZero, 4), d.epsWords, record.FormatDown(d.pSmaller, 4))
+	return words
 }
 
 // depth returns what is left: nothing that was tried proves anything.
 func (d *diagnosis) depth() string {
 	hidden := d.hidden()
 	switch {
-	case d.r.post.Networks() != nil:
-		return "the depth: at the point itself no network is decided"
+	case d.r.post.Networks() != nil && d.atZero < shown:
+		return "the depth: at the point itself no network is proved safe"
+	case d.rec.PLower >= shown || d.r.post.Networks() != nil:
+		return "the bounds: nothing that was tried proves enough, at the point itself or with less of the spread"
 	case d.atZero < 0 && !d.isPoint && !d.halved:
 		return "smaller regions and less spread take longer than this note may, and were not looked at"
 	}
@@ -60,7 +49,7 @@ func (d *diagnosis) depth() string {
 		looked = append(looked, "at the point itself")
 	}
 	if d.halved {
-		looked = append(looked, "with half of the standard deviations")
+		looked = append(looked, "with half of the spread")
 	} else {
 		cause += " or the spread"
 	}
@@ -85,36 +74,3 @@ func (d *diagnosis) hidden() int {
 	}
 	return n
 }
-
-// upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.
-func (d *diagnosis) upper(otherwise string) string {
-	if d.r.cfg.NoUpper && d.r.post.Independent() {
-		return "leave out --options no-upper: p_upper may prove it"
-	}
-	return d.interval(otherwise)
-}
-
-// interval asks for drawn networks, or for something else where they were asked for.
-func (d *diagnosis) interval(otherwise string) string {
-	if d.rec.Statistical != nil || d.r.cfg.Samples > 0 || d.r.cfg.Method == prove.Finite {
-		return otherwise
-	}
-	return "--draws 1000, for a statistical interval"
-}
-
-// another is a method that may prove something though it takes minutes.
-func (d *diagnosis) another() string {
-	post := d.r.post
-	if d.r.cfg.Method == prove.Auto && d.r.Require == "" && d.r.TimeLimit == nil && post.Independent() && len(post.Layers) == 2 && post.Inputs() <= mostInputsOfGrids {
-		if _, kinked := post.Layers[0].Activation.Kinked(); kinked {
-			if _, dense := post.Layers[0].Map.(network.Dense); dense {
-				return "--method neuronsum, which takes minutes"
-			}
-		}
-	}
-	return "a network with fewer layers, or with less spread"
-}
-
-// mostInputsOfGrids is up to how many inputs sums of neurons may prove something that auto does not try
-// unasked.
-const mostInputsOfGrids = 5

@@ -67,8 +67,10 @@ type Job struct {
 	// Pass, if set, is told often how far a pass of concentration LBP over the network is
 	// (bound.Model.Watch), from several goroutines at a time.
 	Pass func(share float64)
-	// Explain, if set, is told when all records are there why inputs have no answer, if some have
-	// none. It costs up to a second.
+	// Drawn, if set, is told often which share of the drawn networks of some inputs is decided, as Pass is.
+	Drawn func(share float64)
+	// Explain, if set, is told when all records are there why inputs are unknown, if some are. It
+	// costs up to two seconds.
 	Explain func(*Unproved)
 }
 

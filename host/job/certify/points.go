@@ -71,6 +71,13 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		return task, err
 	}
 	list.at = func(k int) (property.Task, error) { return around(k%len(index), radii[k/len(index)]) }
+	list.around = func(k int, eps string) (property.Task, error) {
+		of, err := p.radii(eps, post.Inputs())
+		if err != nil {
+			return property.Task{}, err
+		}
+		return around(k%len(index), of[0])
+	}
 	if g == nil {
 		return list, nil
 	}

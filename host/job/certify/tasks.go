@@ -59,6 +59,8 @@ type taskList struct {
 	// with n.
 	n  int
 	at func(k int) (property.Task, error)
+	// around makes number k with a radius of its own, nil if radii are no flag.
+	around func(k int, eps string) (property.Task, error)
 	// search is there if tasks are ends of radii; then at makes them at the largest radius.
 	search *search
 	// source is the data or property file, sha256 its digest; template is the file of

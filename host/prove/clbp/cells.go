@@ -68,27 +68,52 @@ const (
 	cellWork          = 5e7 // multiplications of one pass over all cells
 )
 
-// MostCells returns how many cells a task's T may be cut into: as many as asked for, or
-// some where inputs are few enough for that to pay.
-func MostCells(e *engine.Engine, cells int) int {
+// MostCells returns how many cells a T of so many boxes may be cut into: as many as asked for, or
+// some where inputs are few enough for that to pay, and then twice its boxes at least: one of which
+// nothing is shown takes all from the rest.
+func MostCells(e *engine.Engine, cells, boxes int) int {
 	switch {
 	case cells > 0:
 		return cells
 	case e.Normal.Inputs() <= decide.FewInputs:
-		return int(max(leastCellsUnasked, min(cellWork/max(1, engine.PassCost(e.Normal)), mostCellsUnasked)))
+		unasked := int(max(leastCellsUnasked, min(cellWork/max(1, engine.PassCost(e.Normal)), mostCellsUnasked)))
+		return max(unasked, 2*boxes)
 	}
 	return 1
+}
+
+// refineAll is refine, and once more with even cuts where nothing is shown: a network that gives about the
+// same at both ends of a coordinate seems flat there.
+func (m method) refineAll(ctx context.Context, asked int, roots [][]*cell) error {
+	if err := m.refine(ctx, asked, roots); err != nil {
+		return err
+	}
+	m.even = true
+	return m.refine(ctx, asked, slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool {
+		if missingCells(r) == 0 {
+			return true
+		}
+		for _, c := range r {
+			if c.best() >= 1 {
+				c.parts = nil
+			}
+		}
+		return false
+	}))
 }
 
 // refineRounds bounds the rounds of refine.
 const refineRounds = 24
 
-// refine cuts the cells that fail most, as long as a task has fewer than most, and only
+// refine cuts the cells that fail most, as long as a task has fewer than MostCells, and only
 // where the task may gain by it.
-func (m method) refine(ctx context.Context, most int, roots [][]*cell) error {
-	count := make([]int, len(roots))
+func (m method) refine(ctx context.Context, asked int, roots [][]*cell) error {
+	count, most := make([]int, len(roots)), make([]int, len(roots))
 	for i, r := range roots {
-		count[i] = len(r)
+		for _, c := range r {
+			count[i] += len(c.uncut())
+		}
+		most[i] = MostCells(m.e, asked, len(r))
 	}
 	hopeless, err := m.hopeless(ctx, most, roots)
 	if err != nil {
@@ -98,11 +123,11 @@ func (m method) refine(ctx context.Context, most int, roots [][]*cell) error {
 	for range refineRounds {
 		var fresh []*cell
 		for i, r := range roots {
-			if hopeless[i] || slices.ContainsFunc(r, (*cell).lost) || missingCells(r) > most-count[i] {
+			if hopeless[i] || slices.ContainsFunc(r, (*cell).lost) || missingCells(r) > most[i]-count[i] {
 				continue
 			}
-			for _, c := range worst(r, most-count[i]) {
-				halve(net, mean, c)
+			for _, c := range worst(r, most[i]-count[i]) {
+				m.halve(net, mean, c)
 				fresh = append(fresh, c.parts...)
 				count[i] += len(c.parts) - 1
 			}
@@ -145,19 +170,19 @@ var lookAt = [][]int{{0}, {1}, {0, 1}, {1, 0}}
 // nothing is shown of much smaller cells either, in two places or more. In one it might be an
 // exception that a few deep cuts get around. A task may be given up that could have been
 // shown; no bound rests on it.
-func (m method) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool, error) {
+func (m method) hopeless(ctx context.Context, most []int, roots [][]*cell) ([]bool, error) {
 	net, mean := m.e.Normal.Network(), m.e.Normal.Mean()
 	looks := make([][]*cell, len(roots))
 	var all []*cell
 	for i, r := range roots {
-		at := slices.IndexFunc(r, func(c *cell) bool { return c.fail >= 1 && !uncuttable(c.box) })
-		if at < 0 || len(r) >= most || slices.ContainsFunc(r, (*cell).lost) {
+		at := slices.IndexFunc(r, func(c *cell) bool { return c.best() >= 1 && !uncuttable(c.box) })
+		if at < 0 || len(r) >= most[i] || slices.ContainsFunc(r, (*cell).lost) {
 			continue
 		}
 		for _, halves := range lookAt {
 			c := &cell{task: r[at].task, box: r[at].box}
-			for k := range bits.Len(uint(most-1)) + lookDeeper {
-				halve(net, mean, c)
+			for k := range bits.Len(uint(most[i]-1)) + lookDeeper {
+				m.halve(net, mean, c)
 				c = c.parts[halves[k%len(halves)]]
 			}
 			looks[i] = append(looks[i], c)
@@ -198,8 +223,12 @@ func worst(roots []*cell, n int) []*cell {
 	if n <= 0 || total <= Enough {
 		return nil
 	}
+	least := Enough / 8
+	if 2*len(roots) > mostCellsUnasked { // many boxes fail by their budgets, of which halves have one each
+		least = Enough
+	}
 	open = slices.DeleteFunc(open, func(c *cell) bool {
-		return c.fail <= Enough/8 || uncuttable(c.box)
+		return c.fail <= least || uncuttable(c.box)
 	})
 	slices.SortStableFunc(open, func(a, b *cell) int {
 		switch {
@@ -246,9 +275,12 @@ func (c *cell) uncut() []*cell {
 }
 
 // halve cuts a cell in two in the coordinate over which the rows of the network of
-// these weights vary most. The halves share their common face.
-func halve(net network.Network, weights [][]float64, c *cell) {
-	j := SteepestApprox(net, weights, c.task.S.Rows, c.box)
+// these weights vary most, or the widest one. The halves share their common face.
+func (m method) halve(net network.Network, weights [][]float64, c *cell) {
+	j := c.box.Widest()
+	if !m.even {
+		j = SteepestApprox(net, weights, c.task.S.Rows, c.box)
+	}
 	c.axis = j
 	left, right := c.box.Halves(j)
 	for _, b := range []property.Box{left, right} {

@@ -38,6 +38,8 @@ type method struct {
 	// features says that the last layer alone is random, and cells are bounded by the tails of
 	// judgeOnTop in the same pass.
 	features bool
+	// even says that cells are cut in their widest coordinate, and not in the one that matters most.
+	even bool
 }
 
 // sharp reports whether rows of hidden layers are bounded with less noise, too.
@@ -77,7 +79,7 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 	}
 	if err == nil { // balls are not cut
 		boxes := slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool { return r[0].ball != nil })
-		err = method.refine(ctx, MostCells(e, cells), boxes)
+		err = method.refineAll(ctx, cells, boxes)
 	}
 	if err != nil && !e.Cut(err) {
 		return nil, err

@@ -81,7 +81,7 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, 
 	decisions := make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
 		var of error
-		if decisions[i], of = d.decide(ctx, MostCells(e, cells), rule, t, roots[i], err); of != nil {
+		if decisions[i], of = d.decide(ctx, MostCells(e, cells, len(t.T)), rule, t, roots[i], err); of != nil {
 			return nil, of
 		}
 	}
@@ -118,7 +118,7 @@ func (d *decider) cut(ctx context.Context, most int, t *property.Task, roots []*
 		count += len(open)
 		var halves []*cell
 		for _, c := range open {
-			halve(d.e.Normal.Network(), d.e.Normal.Mean(), c)
+			d.halve(d.e.Normal.Network(), d.e.Normal.Mean(), c)
 			for i, p := range c.parts {
 				c.parts[i] = d.cellOf(t, p.box)
 			}

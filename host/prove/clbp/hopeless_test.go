@@ -24,7 +24,7 @@ func TestHopelessCells(t *testing.T) {
 	if err != nil || list[0].Lower() > 0 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	if passes := counted.merged; passes > 20 {
+	if passes := counted.merged; passes > 30 {
 		t.Errorf("%d cells were bounded", passes)
 	}
 }

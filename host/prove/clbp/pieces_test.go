@@ -126,7 +126,7 @@ func TestHalves(t *testing.T) {
 	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: provetest.Fixed(1, 5), Bias: provetest.Fixed(0)}}}
 	task := provetest.AtLeast(0)
 	c := &cell{task: &task, box: property.Box{Lo: []float64{-1, 0.1}, Hi: []float64{2, 0.9}}, fail: 0.5}
-	halve(post.Network(), post.Mean(), c)
+	method{}.halve(post.Network(), post.Mean(), c)
 	a, b := c.parts[0], c.parts[1]
 	if len(c.parts) != 2 || a.box.Hi[1] != b.box.Lo[1] || !slices.Equal(a.box.Lo, c.box.Lo) || !slices.Equal(b.box.Hi, c.box.Hi) || a.box.Hi[0] != 2 || b.box.Lo[0] != -1 {
 		t.Fatalf("halves %v and %v of %v", a.box, b.box, c.box)

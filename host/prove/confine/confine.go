@@ -61,11 +61,11 @@ type How struct {
 // Certify bounds each task. A set whose clauses are too many (branch.Clauses) is left at 0.
 func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
 	noise, unprepared := noiseOf(e)
-	most, cells := mostParts, clbp.MostCells(e, how.Cells)
+	most := mostParts
 	switch {
 	case how.Limited:
 		most = mostPartsLimited
-	case cells > 1:
+	case clbp.MostCells(e, how.Cells, 1) > 1:
 		most = mostPartsOfCells
 	}
 	results := make([]*claim.Result, len(tasks))
@@ -73,7 +73,8 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 		results[i] = claim.NewResult(&tasks[i], "phases")
 		err := unprepared
 		if err == nil {
-			err = prove(ctx, e, noise, most, cells, results[i])
+			cells := clbp.MostCells(e, how.Cells, len(tasks[i].T))
+			err = prove(ctx, e, noise, most, max(cells, len(tasks[i].T)), results[i])
 		}
 		if err != nil && !e.Cut(err) {
 			return nil, err
@@ -96,7 +97,7 @@ func prove(ctx context.Context, e *engine.Engine, noise *branch.Noise, most, mos
 	if !branch.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
-	s := &search{e: e, noise: noise, task: t, left: most, cells: len(t.T), most: max(mostCells, len(t.T))}
+	s := &search{e: e, noise: noise, task: t, left: most, cells: len(t.T), most: mostCells}
 	var roots []*cell
 	for _, box := range t.T {
 		roots = append(roots, &cell{box: box})

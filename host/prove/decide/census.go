@@ -38,6 +38,14 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 	if c.e.Limited() {
 		most = min(most, mostLimited)
 	}
+	told := 0 // of two for each network: it is drawn, and it is decided
+	tell := func(more int) {
+		if told += more; c.e.Drawn != nil {
+			c.e.Drawn(float64(told) / float64(2*c.n))
+		}
+	}
+	tell(0)
+	defer func() { tell(2*c.n - told) }()
 	for from := 0; from < c.n; from += most {
 		var nets []drawn
 		for i := from; i < min(from+most, c.n); i++ {
@@ -52,10 +60,11 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 				return err
 			}
 			nets = append(nets, net)
+			tell(1)
 		}
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
 		if err == nil {
-			err = c.tryHarder(ctx, nets, tasks, rulings)
+			err = c.tryHarder(ctx, nets, tasks, rulings, tell)
 		}
 		if err != nil {
 			return err

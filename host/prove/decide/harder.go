@@ -12,13 +12,17 @@ import (
 const harderRounds = 6
 
 // tryHarder decides pairs that are open still, of networks of many inputs, where cutting T proves
-// little: by attacks as verify has them, and by phases of ReLUs.
-func (c *census) tryHarder(ctx context.Context, nets []drawn, tasks []property.Task, rulings []decided) error {
+// little: by attacks as verify has them, and by phases of ReLUs. It tells of each network.
+func (c *census) tryHarder(ctx context.Context, nets []drawn, tasks []property.Task, rulings []decided, tell func(more int)) error {
 	if c.phases == 0 || c.e.Normal.Inputs() <= FewInputs {
+		tell(len(nets))
 		return nil
 	}
 	d := &decision{e: c.e, nets: nets, tasks: tasks, rulings: rulings, spent: make([]int, len(rulings))}
 	for i := range rulings {
+		if i%len(tasks) == 0 {
+			tell(1)
+		}
 		if rulings[i].ruling != undecided || ctx.Err() == nil && !d.fits(i/len(tasks)) {
 			continue
 		}

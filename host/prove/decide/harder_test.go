@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -84,5 +85,32 @@ func TestTryHarder(t *testing.T) {
 	t.Logf("of %d that were open %d are safe and %d unsafe", open, safe, unsafe)
 	if safe == 0 || safe+unsafe < open/2 {
 		t.Errorf("of %d that were open %d are safe and %d unsafe", open, safe, unsafe)
+	}
+}
+
+// TestDrawnShare: whoever waits for drawn networks is told how far they are, at each of them, and the end however it ends.
+func TestDrawnShare(t *testing.T) {
+	post := provetest.Noisy(rand.New(rand.NewPCG(3, 4)), 0.1, false, 12, 8, 3)
+	e, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	box := provetest.BoxAround(make([]float64, 12), 0.2)
+	task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{box}, S: property.ArgmaxIs(0, 3)}
+	const n = 7
+	for _, whole := range []bool{true, false} {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var shares []float64
+		e.Drawn = func(share float64) {
+			if shares = append(shares, share); !whole && len(shares) == 3 {
+				stop()
+			}
+		}
+		_, err := Statistical(ctx, e, Draws{Networks: n, Confidence: 0.99, Seed: 5}, []property.Task{task})
+		if (err == nil) != whole || !slices.IsSorted(shares) || shares[0] != 0 || shares[len(shares)-1] != 1 || whole && len(shares) < 2*n {
+			t.Errorf("%v: told %v", err, shares)
+		}
 	}
 }

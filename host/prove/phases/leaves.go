@@ -96,7 +96,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	if _, conjunction := t.S.Conjunction(); !bound.CanRefine(net) || !bound.CanSplit(net) || !conjunction && len(t.S.Rows) > mostRows {
 		return nil
 	}
-	c := &cells{e: e, task: t, left: how.nodes(ctx, e, t, lower), most: max(clbp.MostCells(e, how.Cells), len(t.T))}
+	c := &cells{e: e, task: t, left: how.nodes(ctx, e, t, lower), most: max(clbp.MostCells(e, how.Cells, len(t.T)), len(t.T))}
 	if len(t.T) == 1 && how.Decided != nil {
 		c.enough = func(fail float64) bool {
 			so := claim.NewResult(t, "phases")
