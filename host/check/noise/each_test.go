@@ -30,8 +30,8 @@ func TestPointGenuine(t *testing.T) {
 			post = sumtest.RandomCorrelated(rng, act, sd, 2, 5, 3)
 		case 1:
 			post = []func(*rand.Rand, int) *posterior.Posterior{
-				func(r *rand.Rand, _ int) *posterior.Posterior { return sumtest.RandomSWAG(r, act, sd, 2, 5, 3) },
-				func(r *rand.Rand, _ int) *posterior.Posterior { return sumtest.RandomJoint(r, act, sd, 2, 5, 3) },
+				func(r *rand.Rand, _ int) *posterior.Posterior { return sumtest.RandomSWAG(r, act, sd, 2, 5, 4, 3) },
+				func(r *rand.Rand, _ int) *posterior.Posterior { return sumtest.RandomJoint(r, act, sd, 2, 5, 4, 3) },
 				func(r *rand.Rand, _ int) *posterior.Posterior { return sumtest.RandomOnTop(r, act, sd, 2, 5, 3) },
 			}[i/6%3](rng, 0)
 		default:
