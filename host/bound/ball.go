@@ -27,7 +27,7 @@ func (m *Model) UploadBalls(boxes []property.Box, balls []*property.Ball) (*Nois
 	for i, b := range boxes {
 		items[i] = newBallItem(b, balls[i], m.dev.Precision())
 	}
-	return m.uploadNoisy(boxes, items)
+	return m.uploadNoisy(boxes, items, false)
 }
 
 func newBallItem(box property.Box, ball *property.Ball, p Precision) *ballItem {

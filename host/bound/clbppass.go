@@ -66,7 +66,7 @@ type Noisy struct {
 	radius, radiusSq, maxSq Array
 	// centre encloses the boxes' middles, of a chain of which not all are points.
 	centre Interval
-	// points says which boxes are one point, point that all are.
+	// points says of which boxes one point is meant, as they are one or by UploadPointwise, point that of all.
 	points []bool
 	point  bool
 	// balls are what the boxes are cut to, nil if they are not.

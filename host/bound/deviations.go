@@ -128,9 +128,18 @@ func (c *Deviations) Release() {
 
 // UploadNoisy copies input boxes to the device, with how far they reach from their
 // centres and from 0, rounded up: +Inf, which makes bounds unknown, if that overflows.
-func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) { return m.uploadNoisy(boxes, nil) }
+func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
+	return m.uploadNoisy(boxes, nil, false)
+}
 
-func (m *Model) uploadNoisy(boxes []property.Box, balls []*ballItem) (*Noisy, error) {
+// UploadPointwise is UploadNoisy for statements about one point x of each box, whichever it is, and not about
+// all of them at once (docs/theory.md, section 3.8): bounds of rows and of moments are those over the box, and nothing
+// varies, as at a point.
+func (m *Model) UploadPointwise(boxes []property.Box) (*Noisy, error) {
+	return m.uploadNoisy(boxes, nil, true)
+}
+
+func (m *Model) uploadNoisy(boxes []property.Box, balls []*ballItem, pointwise bool) (*Noisy, error) {
 	in, err := m.UploadInputs(boxes)
 	if err != nil {
 		return nil, err
@@ -150,7 +159,7 @@ func (m *Model) uploadNoisy(boxes []property.Box, balls []*ballItem) (*Noisy, er
 			if balls != nil {
 				c = balls[i].centre[j]
 			}
-			if lo != hi {
+			if lo != hi && !pointwise {
 				r = up(max(hi-c, c-lo))
 			}
 			most := max(math.Abs(lo), math.Abs(hi))
@@ -163,7 +172,7 @@ func (m *Model) uploadNoisy(boxes []property.Box, balls []*ballItem) (*Noisy, er
 	})
 	n := &Noisy{Inputs: in, point: true, balls: balls}
 	for _, b := range boxes {
-		n.points = append(n.points, slices.Equal(b.Lo, b.Hi))
+		n.points = append(n.points, pointwise || slices.Equal(b.Lo, b.Hi))
 		n.point = n.point && n.points[len(n.points)-1]
 	}
 	for _, a := range []struct {

@@ -43,7 +43,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 		if err = r.Consistent(); err == nil {
 			v.Task, v.Tasks, v.Run, v.id = r.Task, r.Tasks, r.Run, r.ID
 			v.question = r.Asks()
-			v.Claims = r.Claims() || !r.PUpper.Is(1) || r.Decision.Claims() || r.OutputMean != nil
+			v.Claims = r.Claims() || !r.PUpper.Is(1) || r.EachLower != nil && !r.EachLower.Is(0) || r.Decision.Claims() || r.OutputMean != nil
 		}
 		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
@@ -79,6 +79,11 @@ func (c *Checker) prove(ctx context.Context, r *record.Record) error {
 	}
 	if r.Method == "samples" { // its counts are claims too
 		if _, err := q.counted(ctx); err != nil {
+			return err
+		}
+	}
+	if r.EachLower != nil {
+		if err := q.eachPoint(ctx); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,7 @@ func variedRuns(t *testing.T) [][][]byte {
 	linearised.Posterior.Predictive = certify.PredictiveLinearised
 	searched := points("samples-2-8-3.npz", pair, "", property.KeepsClass, certify.Method{By: new(prove.Finite)})
 	searched.Tasks.Points.Most, searched.Tasks.Points.Step = "0.5", "0.125"
+	worst := points(tanh, file("far.csv", "1,-1\n"), "1", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true, Each: true, Cells: new(6)})
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
 		points(tanh, pair, "0.02,0.05", property.KeepsClass, lbp(certify.Method{NoUpper: true, Draws: new(6), Gamma: new(1.5)})),
@@ -144,7 +145,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
-		stopped, limited, radii, ball, either, leaves, moments, linearised,
+		worst, stopped, limited, radii, ball, either, leaves, moments, linearised,
 		plansJob(t, `{"or": [{"row": [1], "offset": 0.1}, {"row": [-1], "offset": 0.2}]}`),
 	} {
 		runs = append(runs, written(t, j))

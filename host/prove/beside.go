@@ -21,6 +21,11 @@ func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Res
 			r.Derived = claim.Derive(e.Normal, r)
 		}
 	}
+	if j.cfg.Each {
+		if err := eachPoint(ctx, e, j.cfg, results); err != nil {
+			return err
+		}
+	}
 	if j.cfg.Decision {
 		if err := decisions(ctx, e, j.cfg, results); err != nil {
 			return err

@@ -33,6 +33,8 @@ type Config struct {
 	Cells int
 	// Derived asks for Result.Derived.
 	Derived bool
+	// Each asks for Result.Each.
+	Each bool
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
 	// Rule is how the posterior predictive decides.

@@ -28,6 +28,8 @@ type RadiusEnds struct {
 func (r *Record) Wanted() int {
 	verdict, safe, unsafe := r.Verdict, "safe", "unsafe"
 	switch {
+	case r.EachLower != nil:
+		verdict = r.eachVerdict()
 	case r.Decision != nil:
 		verdict, safe, unsafe = r.Decision.Verdict, claim.DecisionSafe, claim.DecisionUnsafe
 	case r.OutputMean != nil:

@@ -79,6 +79,8 @@ type Record struct {
 	Log10PLower *Down `json:"log10_p_lower"`
 	// PUpper >= P_safe, rounded up; 1 says nothing.
 	PUpper Up `json:"p_upper"`
+	// EachLower <= inf over x in T of Prob(f(x) in S), rounded down; there on request.
+	EachLower *Down `json:"each_lower,omitempty"`
 	// Derived is there on request.
 	Derived *Derived `json:"derived,omitempty"`
 	// Decision is there on request.
@@ -262,6 +264,9 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	if d := res.Derived; d != nil {
 		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
 	}
+	if d := res.Each; d != nil {
+		r.EachLower = finite[Down](d.Lower)
+	}
 	if d := res.Decision; d != nil {
 		r.Decision = &Decision{d.Verdict(), Down(d.Lower), Up(d.RivalUpper), Down(d.Gap), Down(d.Vote), nil, d.Action}
 		if d.RivalGap > 0 {
@@ -302,6 +307,9 @@ func (r *Record) proofOf(res *claim.Result) *claim.Proof {
 	}
 	if r.PUpper == 1 {
 		p.Upper = nil
+	}
+	if p.Each != nil && (r.EachLower == nil || *r.EachLower <= r.PLower || reflect.ValueOf(*p.Each).IsZero()) {
+		p.Each = nil
 	}
 	if p.Decision != nil && reflect.ValueOf(*p.Decision).IsZero() {
 		p.Decision = nil

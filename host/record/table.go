@@ -64,11 +64,11 @@ func Table(w io.Writer, records []*Record, every int) error {
 
 // tableColumns returns the columns of a table of records.
 func tableColumns(records []*Record) []tableColumn {
-	radii, tiny, statistical, sameConfidence, parent, decided := false, false, "", true, "", false
+	radii, tiny, statistical, sameConfidence, parent, decided, each := false, false, "", true, "", false, false
 	for _, r := range records {
 		radii = radii || r.Eps != records[0].Eps
 		tiny = tiny || r.Log10PLower != nil && FormatDown(r.PLower, 4) == "0.0000"
-		decided = decided || r.Decision != nil
+		decided, each = decided || r.Decision != nil, each || r.EachLower != nil
 		if s := r.Statistical; s != nil {
 			words := fmt.Sprintf("statistical@%v", s.Confidence)
 			sameConfidence = sameConfidence && (statistical == "" || statistical == words)
@@ -97,6 +97,7 @@ func tableColumns(records []*Record) []tableColumn {
 		return decimals(r.Log10PLower, 4)
 	})
 	add(true, "p_upper", func(r *Record) string { return FormatUp(r.PUpper, 4) })
+	add(each, "each", func(r *Record) string { return decimals(r.EachLower, 4) })
 	add(statistical != "", statistical, func(r *Record) string { return r.interval(!sameConfidence) })
 	add(parent != "", parent, func(r *Record) string {
 		if r.Parent == nil {
@@ -209,6 +210,7 @@ type Tally struct {
 	parents Parents
 	decided Decisions
 	outputs OutputMeans
+	each    EachPoints
 }
 
 // Add counts a record.
@@ -242,6 +244,7 @@ func (t *Tally) Add(r *Record) {
 	t.parents.Add(r)
 	t.decided.Add(r)
 	t.outputs.Add(r)
+	t.each.Add(r)
 	if s := r.Statistical; s != nil {
 		t.intervals++
 		t.confidence = min(t.confidence, s.Confidence)
@@ -282,10 +285,10 @@ func (t *Tally) Summary() string {
 // there are none.
 func (t *Tally) Parents() string { return t.parents.Words() }
 
-// Beside are lines about what was asked beside P_safe: decisions of posterior predictives, means of
+// Beside are lines about what was asked beside P_safe: worst points, decisions of posterior predictives, means of
 // outputs, and Parents.
 func (t *Tally) Beside() []string {
-	lines := []string{t.decided.Words(), t.outputs.Words(), t.Parents()}
+	lines := []string{t.each.Words(), t.decided.Words(), t.outputs.Words(), t.Parents()}
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 

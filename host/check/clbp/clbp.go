@@ -21,16 +21,32 @@ func (n *Noisy) NewCellPass(cell property.Box, tau float64, try uint64) *CellPas
 
 // NewPassOnBall is NewCellPass for what the cell has in common with a ball, all of it for nil.
 func (n *Noisy) NewPassOnBall(cell property.Box, ball *property.Ball, tau float64, try uint64) *CellPass {
-	point, sharpRows, bent, bentRows := slices.Equal(cell.Lo, cell.Hi), false, false, false
-	if try > 0 && (!point || n.Covaries) && (n.sharpens() || n.bends()) {
-		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
-		if try > 0 && bent && len(n.Mean) > 2 && ball == nil && !n.Covaries {
+	return n.newPass(cell, ball, slices.Equal(cell.Lo, cell.Hi), tau, try)
+}
+
+// NewPassAtPoint is NewCellPass for any one point of the cell, whichever it is (section 3.8): nothing varies, and no
+// radius is paid for, as in a cell that is one.
+func (n *Noisy) NewPassAtPoint(cell property.Box, tau float64, try uint64) *CellPass {
+	return n.newPass(cell, nil, true, tau, try)
+}
+
+func (n *Noisy) newPass(cell property.Box, ball *property.Ball, point bool, tau float64, try uint64) *CellPass {
+	sharp, bent, bentRows := n.sharpens() && !point, n.bends(), false
+	if try > 0 && (sharp || bent) && (n.Covaries || !slices.Equal(cell.Lo, cell.Hi)) {
+		if try--; try > 0 && bent && len(n.Mean) > 2 && ball == nil && !n.Covaries {
 			try, bentRows = try-1, true
 		}
+	} else {
+		sharp, bent = false, false
+	}
+	input := ReachOf(cell)
+	if point {
+		clear(input.Radius)
+		clear(input.RadiusSq)
 	}
 	mean := relax.Network{Layers: n.Mean, Graph: n.Graph, Lines: true, By: relax.Choice{Try: try}, Ctx: n.ctx}
 	layers := len(n.Mean)
-	p := &CellPass{Noisy: n, Pass: *mean.NewPass(relax.Span{Lo: cell.Lo, Hi: cell.Hi}), tau: tau, input: ReachOf(cell), point: point, SharpRows: sharpRows, Bent: bent, bentRows: bentRows,
+	p := &CellPass{Noisy: n, Pass: *mean.NewPass(relax.Span{Lo: cell.Lo, Hi: cell.Hi}), tau: tau, input: input, point: point, SharpRows: sharp, Bent: bent, bentRows: bentRows,
 		fedReach: make([]*Reach, layers), starred: make([]map[int32]bool, layers), ball: n.newBallCell(cell, ball, point)}
 	for k := range layers - 1 {
 		var h relax.Hidden

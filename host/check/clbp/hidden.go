@@ -36,7 +36,9 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 		own, apart = slices.Clone(own), make([]law.Noise, l.Out)
 		box, reach := covary.FedBoxOf(p.Into(k)), p.ReachInto(k)
 		for i := range apart {
-			apart[i], _ = p.common.Unit(k, i, l.Out, box, reach.Radius)
+			if apart[i], _ = p.common.Unit(k, i, l.Out, box, reach.Radius); k == 0 && p.point {
+				apart[i].Mean = 0 // an input is no noise, so that both are one Gaussian of mean 0
+			}
 		}
 		if k > 0 && !p.common.Alone {
 			levels = 2

@@ -22,7 +22,7 @@ type CellPass struct {
 	vary     [][]law.Noise
 	fedReach []*Reach
 	input    Reach
-	// point reports whether the cell is one, so that every radius is 0; SharpRows whether the noise of rows
+	// point reports whether one point is meant, as the cell is one or whichever of it, so that every radius is 0; SharpRows whether the noise of rows
 	// of hidden layers is bounded by sharp, too; bent that other lower slopes are tried for rows of
 	// the property, bentRows that they are for rows of hidden layers.
 	point, SharpRows, Bent, bentRows bool

@@ -60,7 +60,15 @@ func OfNoise(n *noise.Posterior) Predictor {
 		case n.Deviations == nil && n.Masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
 			return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 		}
-		return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*Predictive, error) {
+		return eachCell(ctx, of, cells, 2*decisionTries, enough, func(c int, try uint64) (*Predictive, error) {
+			pass := n.NewPassAtPoint // decisions and votes are about one x
+			if of.Ball != nil {
+				pass = func(cell property.Box, tau float64, try uint64) *clbp.CellPass {
+					return n.NewPassOnBall(cell, of.Ball, tau, try)
+				}
+			} else if try >= decisionTries { // as older records have it
+				pass, try = n.NewCellPass, try-decisionTries
+			}
 			switch {
 			case of.Probit:
 				return predictiveOf(n.TopPass(cells[c], try).Probit(of.Task.Label), 0), nil
@@ -78,7 +86,7 @@ func OfNoise(n *noise.Posterior) Predictor {
 				is.Better(of.predictive(laws, 0, fails))
 			}
 			if n.Deviations != nil && !(n.Top != nil && taus[c] == 0) {
-				is.Better(of.byRows(n.NewPassOnBall(cells[c], of.Ball, taus[c], try)))
+				is.Better(of.byRows(pass(cells[c], taus[c], try)))
 			}
 			return is, nil
 		})
@@ -90,11 +98,11 @@ const decisionTries = 4
 
 // eachCell takes together what is proved of each cell, with one choice of lines after the other, up to
 // a cell of which not enough is proved.
-func eachCell(ctx context.Context, asked *Asked, cells []property.Box, enough func(*Predictive) bool, of func(c int, try uint64) (*Predictive, error)) (*Predictive, error) {
+func eachCell(ctx context.Context, asked *Asked, cells []property.Box, tries uint64, enough func(*Predictive) bool, of func(c int, try uint64) (*Predictive, error)) (*Predictive, error) {
 	all := asked.sure()
 	for c := range cells {
 		best := asked.unknown()
-		for try := range uint64(decisionTries) {
+		for try := range tries {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -216,7 +224,7 @@ func OfSet(post *posterior.Posterior) Predictor {
 			}
 		}
 		margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
-		return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*Predictive, error) {
+		return eachCell(ctx, of, cells, decisionTries, enough, func(c int, try uint64) (*Predictive, error) {
 			if try == 0 {
 				clear(margins)
 			}

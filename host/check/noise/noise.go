@@ -94,6 +94,42 @@ func (n *Posterior) FailUp(ctx context.Context, task *property.Task, trees []int
 	return fail, nil
 }
 
+// PointFailUp bounds the probability that the network leaves S at a point, whichever point of the cells that is: the
+// worst cell counts (docs/theory.md, section 3.8). enough is as in FailUp.
+func (n *Posterior) PointFailUp(ctx context.Context, s *property.Safe, cells []property.Box, taus []float64, enough func(fail float64) bool) (most float64, err error) {
+	if taus, err = cases.TausOf(taus, len(cells)); err != nil {
+		return 1, err
+	}
+	for c, cell := range cells {
+		fail := 1.0
+		for try := range uint64(relax.Tries) {
+			if ctx.Err() != nil {
+				return 1, ctx.Err()
+			}
+			if fail = min(fail, n.pointFailUp(cell, taus[c], try, s)); enough(fail) {
+				break
+			}
+		}
+		if most = max(most, fail); !enough(most) {
+			break
+		}
+	}
+	return most, nil
+}
+
+// pointFailUp is cellFailUp for any one point of the cell. Of masks, and of weights of the last layer that depend on
+// each other, it is what is known of the whole cell.
+func (n *Posterior) pointFailUp(cell property.Box, tau float64, try uint64, s *property.Safe) float64 {
+	if n.Masks != nil || n.Deviations == nil {
+		return n.cellFailUp(cell, nil, tau, try, s)
+	}
+	fail := n.NewPassAtPoint(cell, tau, try).CellFailUp(s)
+	if n.Top != nil {
+		fail = min(fail, n.TopPass(cell, try).CellFailUp(s))
+	}
+	return fail
+}
+
 // numberedFailUp is cellFailUp of cell c of a proof.
 func (n *Posterior) numberedFailUp(c int, cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
 	if n.linear == nil {

@@ -31,13 +31,26 @@ func (r *Record) Consistent() error {
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
-	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentDerived, r.consistentDecision, r.consistentMean, r.Statistical.consistent, r.consistentMethod,
+	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentEach, r.consistentDerived, r.consistentDecision, r.consistentMean, r.Statistical.consistent, r.consistentMethod,
 		r.consistentProof, r.consistentParent, r.consistentBoxes, r.consistentFlags} {
 		if err := of(); err != nil {
 			return err
 		}
 	}
 	return r.Statistical.contradicts(r.PLower, r.PUpper)
+}
+
+// consistentEach compares what is said of the worst point of T with the bounds: it is at least p_lower and, as p_upper
+// is a bound at a point but for finite sets, at most p_upper.
+func (r *Record) consistentEach() error {
+	most := r.PUpper.Exact
+	if r.Method == "samples" { // whose networks may each be unsafe somewhere else
+		most = property.MustExact("1")
+	}
+	if e := r.EachLower; e != nil && (e.Cmp(r.PLower.Exact) < 0 || e.Cmp(most) > 0) {
+		return fmt.Errorf("each_lower: it is %v, below p_lower %v or above p_upper %v", e, r.PLower, r.PUpper)
+	}
+	return nil
 }
 
 // consistentDerived compares what is said of single points x of T with the bounds: Prob(f(x) in S)

@@ -107,6 +107,7 @@ func (r *Record) consistentProof() error {
 		{"boxes", p.Boxes != nil, lower && r.Boxed()},
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.Is(1) && r.Method != "samples"},
+		{"each", p.Each != nil, r.EachLower != nil && r.EachLower.Cmp(r.PLower.Exact) > 0},
 		{"decision", p.Decision != nil, r.Decision != nil},
 		{"mean", p.Mean != nil, r.OutputMean != nil},
 	} {

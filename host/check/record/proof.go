@@ -119,8 +119,30 @@ type proof struct {
 	Boxes    []int           `json:"boxes,omitempty"`
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
+	Each     json.RawMessage `json:"each,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Mean     json.RawMessage `json:"mean,omitempty"`
+}
+
+// EachProof holds how a record says that each_lower was shown.
+type EachProof struct {
+	Cells []int     `json:"cells,omitempty"`
+	Tau   []float64 `json:"tau,omitempty"`
+}
+
+// ReadEach is the field each of a proof.
+func (p *proof) ReadEach() (*EachProof, error) {
+	var e EachProof
+	if len(p.Each) == 0 {
+		return &e, nil
+	}
+	if err := Strictly(p.Each, &e); err != nil {
+		return nil, fmt.Errorf("proof: each: %w", err)
+	}
+	if len(e.Cells) > mostTree || len(e.Tau) > mostTree {
+		return nil, fmt.Errorf("proof: each: its lists have %d and %d numbers, the limit is %d", len(e.Cells), len(e.Tau), mostTree)
+	}
+	return &e, nil
 }
 
 // DecisionProof holds how a record says that a decision was shown.

@@ -53,6 +53,12 @@ func (r *Record) ConsistentEnd(f flagList) error {
 func (r *Record) wanted(f flagList) int {
 	verdict := r.Verdict
 	switch {
+	case f["--target"] == "each" && r.EachLower != nil:
+		of := *r
+		if of.PLower = r.EachLower; r.Method == "samples" { // whose p_upper is about no single point
+			of.PUpper = &Decimal{Exact: property.MustExact("1")}
+		}
+		verdict = of.Follows()
 	case f["--target"] == "decision" && r.Decision != nil:
 		verdict = r.Decision.Verdict
 	case f["--target"] == "mean" && r.OutputMean == nil:

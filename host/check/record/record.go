@@ -57,6 +57,7 @@ type Record struct {
 	PLower        *Decimal  `json:"p_lower"`
 	Log10PLower   *Decimal  `json:"log10_p_lower"`
 	PUpper        *Decimal  `json:"p_upper"`
+	EachLower     *Decimal  `json:"each_lower,omitempty"`
 	Derived       *derived  `json:"derived,omitempty"`
 	Decision      *decision `json:"decision,omitempty"`
 	OutputMean    *mean     `json:"output_mean,omitempty"`

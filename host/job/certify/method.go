@@ -29,6 +29,8 @@ type Method struct {
 	Depth *int
 	// NoUpper leaves upper bounds out; Derived adds those of single points.
 	NoUpper, Derived bool
+	// Each bounds, beside P_safe, the probability of safe outputs at the worst point of T.
+	Each bool
 	// Decision bounds, beside P_safe, what the posterior predictive decides.
 	Decision bool
 	// Costs has it decide by costs of actions (property.ParseCosts), Reject is the probability below which
@@ -57,7 +59,7 @@ const (
 func (m *Method) config() (prove.Config, error) {
 	cfg := prove.Config{
 		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0),
-		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, Mean: m.Mean, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
+		Cells: or(m.Cells, 0), Derived: m.Derived, Each: m.Each, Decision: m.Decision, Mean: m.Mean, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
 	}
 	if m.By == nil && m.Gamma != nil {
 		cfg.Method = prove.LBP
@@ -158,16 +160,17 @@ func (m *Method) check(cfg *prove.Config) error {
 
 var errConfidence = errors.New("--options confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave confidence out")
 
-// What may be certified: P_safe alone, or the decision of the posterior predictive too, or means of
-// outputs.
+// What may be certified: P_safe alone, or the probability at the worst point too, the decision of the posterior
+// predictive, or means of outputs.
 const (
 	TargetSafe     = "safe"
+	TargetEach     = "each"
 	TargetDecision = "decision"
 	TargetMean     = "mean"
 )
 
 // TargetWords are the words of what may be certified.
-func TargetWords() []string { return []string{TargetSafe, TargetDecision, TargetMean} }
+func TargetWords() []string { return []string{TargetSafe, TargetEach, TargetDecision, TargetMean} }
 
 // decides refuses decisions and means that nothing here bounds.
 func (r *ready) decides() (err error) {
@@ -192,6 +195,11 @@ func (r *ready) decides() (err error) {
 		}
 		if err := prove.HasMean(r.post); err != nil {
 			return fmt.Errorf("%s: --target mean: %w", r.Posterior.Path, err)
+		}
+	}
+	if r.cfg.Each {
+		if err := r.cfg.HasEach(r.post); err != nil {
+			return fmt.Errorf("%s: --target each: %w", r.Posterior.Path, err)
 		}
 	}
 	if !r.cfg.Decision {

@@ -54,6 +54,9 @@ func (m *Method) numbers() list {
 	l.add("confidence", text(m.Confidence))
 	l.on("no-upper", m.NoUpper)
 	l.on("derived", m.Derived)
+	if m.Each {
+		l.add("target", TargetEach)
+	}
 	if m.Decision {
 		l.add("target", TargetDecision)
 	}

@@ -45,6 +45,8 @@ func Contradicts(r *Result) *Contradiction {
 		return found(0, upper, "the probability", "p_upper")
 	case lower > upper:
 		return found(lower, upper, "p_lower", "p_upper")
+	case r.Each != nil && r.Each.Lower > upper && r.Method != "finite": // of finite sets p_upper is about no single point
+		return found(r.Each.Lower, upper, "each_lower", "p_upper")
 	}
 	if s := r.Statistic; s != nil {
 		if most := probability.ClopperPearsonUp(s.Samples-s.Unsafe, s.Samples, surely); lower > most {

@@ -56,6 +56,8 @@ type Proof struct {
 	Networks []NetworkProof `json:"networks,omitempty"`
 	// Upper shows the upper bound, but for a finite posterior.
 	Upper *UpperProof `json:"upper,omitempty"`
+	// Each shows what is said of single points of T, where P_safe does not.
+	Each *EachProof `json:"each,omitempty"`
 	// Decision shows what is said of the predictive's decision.
 	Decision *DecisionProof `json:"decision,omitempty"`
 	// Mean shows what is said of means.

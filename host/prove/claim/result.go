@@ -26,7 +26,8 @@ type Result struct {
 	Proof Proof
 	// Derived is there if asked for, of independent normal weights.
 	Derived *Derived
-	// Decision and Mean are there if asked for.
+	// Each, Decision and Mean are there if asked for.
+	Each     *Each
 	Decision *Decision
 	Mean     *Mean
 	// Statistic holds what Statistical says; it flows into no other field.

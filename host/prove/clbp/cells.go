@@ -24,6 +24,9 @@ type cell struct {
 	// on all of the box.
 	fail float64
 	dual bool
+	// each says that fail is about any one point of the box, whichever it is: then of parts the worst counts, and
+	// not the sum.
+	each bool
 	// refuted says that the mean network was seen to leave S in the cell (refute): then nothing is ever
 	// shown of it, nor of what it is part of.
 	refuted bool
@@ -36,16 +39,24 @@ type cell struct {
 }
 
 // best bounds the cell's failure by itself or by its parts, from above: if the box
-// is unsafe, then one of its parts is.
+// is unsafe, then one of its parts is, and each point is in one of them.
 func (c *cell) best() float64 {
 	if len(c.parts) == 0 {
 		return c.fail
 	}
-	sum := 0.0
+	all := 0.0
 	for _, p := range c.parts {
-		sum = plusUp(sum, p.best())
+		all = c.with(all, p.best())
 	}
-	return min(c.fail, sum)
+	return min(c.fail, all)
+}
+
+// with is what cells fail with that cover a box together.
+func (c *cell) with(a, b float64) float64 {
+	if c.each {
+		return max(a, b)
+	}
+	return plusUp(a, b)
 }
 
 // leaves appends to a tree, in preorder, and to a list the cells that best rests on.
@@ -217,7 +228,7 @@ func worst(roots []*cell, n int) []*cell {
 	total := 0.0
 	var open []*cell
 	for _, c := range roots {
-		total += min(1, c.best())
+		total = c.with(total, c.best())
 		open = append(open, c.uncut()...)
 	}
 	if n <= 0 || total <= Enough {
@@ -284,7 +295,7 @@ func (m method) halve(net network.Network, weights [][]float64, c *cell) {
 	c.axis = j
 	left, right := c.box.Halves(j)
 	for _, b := range []property.Box{left, right} {
-		c.parts = append(c.parts, &cell{task: c.task, box: b, fail: 1})
+		c.parts = append(c.parts, &cell{task: c.task, box: b, fail: 1, each: c.each})
 	}
 }
 

@@ -33,6 +33,9 @@ const Enough = 1e-6
 type method struct {
 	e             *engine.Engine
 	second, third bool
+	// pointwise says that bounds are about any one point of a cell, and not about all of it at once: nothing
+	// varies, and no radius is paid for.
+	pointwise bool
 	// balls reports whether the cells at hand are cut to balls: then all rows are kept on the host.
 	balls bool
 	// features says that the last layer alone is random, and cells are bounded by the tails of
@@ -43,7 +46,9 @@ type method struct {
 }
 
 // sharp reports whether rows of hidden layers are bounded with less noise, too.
-func (m method) sharp() bool { return m.second && m.e.Posterior.Independent() && m.e.Model.Sharpens() }
+func (m method) sharp() bool {
+	return m.second && !m.pointwise && m.e.Posterior.Independent() && m.e.Model.Sharpens()
+}
 
 // slopes reports whether rows of the property are tried with other lower slopes.
 func (m method) slopes() bool { return m.second && of(m.e).noisy().Bends() }
@@ -64,45 +69,55 @@ func (m method) work() string {
 // Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
 // MostCells.
 func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
-	method := method{e: e}
 	roots := make([][]*cell, len(tasks))
-	var all []*cell
 	for i := range tasks {
 		for _, t := range tasks[i].T {
 			roots[i] = append(roots[i], &cell{task: &tasks[i], box: t, ball: tasks[i].Ball, fail: 1})
 		}
-		all = append(all, roots[i]...)
 	}
-	err := of(e).prepareNoise()
-	if err == nil {
-		err = method.judge(ctx, all)
-	}
-	if err == nil { // balls are not cut
-		boxes := slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool { return r[0].ball != nil })
-		err = method.refineAll(ctx, cells, boxes)
-	}
-	if err != nil && !e.Cut(err) {
+	if err := (method{e: e}).search(ctx, cells, roots); err != nil && !e.Cut(err) {
 		return nil, err
 	}
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
-		fail := 0.0
-		var trees []int
-		var parts []*cell
-		for _, c := range roots[i] {
-			fail = plusUp(fail, c.best())
-			trees, parts = c.leaves(trees, parts)
-		}
-		taus := make([]float64, len(parts))
-		for l, c := range parts {
-			taus[l] = c.tau
-		}
+		fail, trees, parts := shownOf(roots[i])
+		taus := tausOf(parts)
 		r := claim.NewResult(&tasks[i], "clbp")
 		r.LogP, r.Cells, r.Tau = arith.LogComplementDown(fail), len(parts), slices.Max(taus)
 		r.Proof.Cells, r.Proof.Tau, r.Proof.Lines = claim.UncutCells(trees), sameTau(taus), linesAbove(parts)
 		results[i] = r
 	}
 	return results, nil
+}
+
+// search bounds the failure of the cells of tasks, cut into so many each; 0 leaves it to MostCells.
+func (m method) search(ctx context.Context, asked int, roots [][]*cell) error {
+	if err := of(m.e).prepareNoise(); err != nil {
+		return err
+	}
+	if err := m.judge(ctx, slices.Concat(roots...)); err != nil {
+		return err
+	}
+	boxes := slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool { return r[0].ball != nil }) // balls are not cut
+	return m.refineAll(ctx, asked, boxes)
+}
+
+// shownOf returns what the cells of all boxes of a task fail with, their trees and those that it rests on.
+func shownOf(roots []*cell) (fail float64, trees []int, parts []*cell) {
+	for _, c := range roots {
+		fail = c.with(fail, c.best())
+		trees, parts = c.leaves(trees, parts)
+	}
+	return fail, trees, parts
+}
+
+// tausOf are the budgets of cells.
+func tausOf(cells []*cell) []float64 {
+	taus := make([]float64, len(cells))
+	for l, c := range cells {
+		taus[l] = c.tau
+	}
+	return taus
 }
 
 // linesAbove are the lines above of each cell, nil if no cell has one.
@@ -123,13 +138,13 @@ const looseShare = 0x1p-20
 // point the variation is 0 for sure.
 func (m method) budgetUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
 	if m.e.Chain {
-		return ChainBudgetUp(m.e, slices.Equal(c.box.Lo, c.box.Hi), tau)
+		return ChainBudgetUp(m.e, m.pointwise || slices.Equal(c.box.Lo, c.box.Hi), tau)
 	}
 	e := n.Events[i]
 	return tau * (e.Ends + radiusShare*e.Radii + looseShare*e.Loose) * (1 + 0x1p-50)
 }
 
-// ChainBudgetUp is budgetUp for a chain of dense layers, and a box that is one point or not. It is the same
+// ChainBudgetUp is budgetUp for a chain of dense layers, where one point is meant or a box. It is the same
 // number, in the order of operations that records of such networks are made in.
 func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 	events := 2 + radiusShare
@@ -198,7 +213,7 @@ func (m method) margins(on *bound.Model, cells []*cell, q bound.CLBPQuery) (*bou
 			balls = append(balls, c.ball)
 		}
 	}
-	in, err := upload(on, boxes, balls)
+	in, err := m.upload(on, boxes, balls)
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +229,12 @@ func (m method) margins(on *bound.Model, cells []*cell, q bound.CLBPQuery) (*bou
 }
 
 // upload uploads boxes, or what each has in common with its ball.
-func upload(on *bound.Model, boxes []property.Box, balls []*property.Ball) (*bound.Noisy, error) {
-	if balls == nil {
-		return on.UploadNoisy(boxes)
+func (m method) upload(on *bound.Model, boxes []property.Box, balls []*property.Ball) (*bound.Noisy, error) {
+	switch {
+	case balls != nil:
+		return on.UploadBalls(boxes, balls)
+	case m.pointwise:
+		return on.UploadPointwise(boxes)
 	}
-	return on.UploadBalls(boxes, balls)
+	return on.UploadNoisy(boxes)
 }

@@ -168,7 +168,7 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
 		return d.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
 	})
-	if d.second = true; !d.sharp() && !d.slopes() {
+	if d.second, d.pointwise = true, false; !d.sharp() && !d.slopes() {
 		return nil
 	}
 	for _, budget := range again {
@@ -192,6 +192,7 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 		return nil
 	}
 	d.balls = cells[0].ball != nil
+	d.pointwise = !d.balls // decisions and votes are about one x
 	rows := len(cells[0].task.S.Rows)
 	tau := min(max(budget/((2+radiusShare)*(of(d.e).noisy().MostEvents()/2+1)), leastTau), mostTau)
 	for chunk := range slices.Chunk(cells, d.cellChunk(rows)) {

@@ -26,18 +26,19 @@ func TestFailureBudget(t *testing.T) {
 	const tau = 1e-4
 	task := provetest.AtLeast(0, 0, 1)
 	for _, c := range []struct {
-		box    property.Box
-		events float64
-	}{{task.T[0], 7 * (2 + 1.0/64)}, {property.Box{Lo: []float64{1}, Hi: []float64{1}}, 14}} {
+		box       property.Box
+		pointwise bool
+		events    float64
+	}{{task.T[0], false, 7 * (2 + 1.0/64)}, {property.Box{Lo: []float64{1}, Hi: []float64{1}}, false, 14}, {task.T[0], true, 14}} {
 		for _, dual := range []bool{false, true} {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
 				Events: []bound.Events{{Ends: 14, Radii: 7}}}
-			got, err := method{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual, fail: 1}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0))
+			got, err := method{e: e, pointwise: c.pointwise}.failUp(&cell{task: &task, box: c.box, dual: dual, fail: 1}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0))
 			if err != nil || got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
 			}
-			if got, _ := (method{e: e}).failUp(&cell{task: &task, box: c.box, dual: dual, fail: got}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0)); got != 1 {
+			if got, _ := (method{e: e, pointwise: c.pointwise}).failUp(&cell{task: &task, box: c.box, dual: dual, fail: got}, n, 0, tau, consider(&cell{task: &task, dual: dual}, n, 0)); got != 1 {
 				t.Errorf("box %v dual %v: %v where the cell has as much", c.box, dual, got)
 			}
 		}
@@ -131,8 +132,11 @@ func TestHalves(t *testing.T) {
 	if len(c.parts) != 2 || a.box.Hi[1] != b.box.Lo[1] || !slices.Equal(a.box.Lo, c.box.Lo) || !slices.Equal(b.box.Hi, c.box.Hi) || a.box.Hi[0] != 2 || b.box.Lo[0] != -1 {
 		t.Fatalf("halves %v and %v of %v", a.box, b.box, c.box)
 	}
-	for _, x := range []struct{ a, b, want float64 }{{1, 1, 0.5}, {0.1, 0.2, 0.3}, {0, 0.25, 0.25}, {0.4, 0.3, 0.5}} {
-		a.fail, b.fail = x.a, x.b
+	for _, x := range []struct {
+		a, b, want float64
+		each       bool
+	}{{1, 1, 0.5, false}, {0.1, 0.2, 0.3, false}, {0, 0.25, 0.25, false}, {0.4, 0.3, 0.5, false}, {0.4, 0.3, 0.4, true}, {0.3, 0.4, 0.4, true}, {0.6, 0, 0.5, true}} {
+		a.fail, b.fail, c.each = x.a, x.b, x.each
 		if got := c.best(); got < x.want || math.Abs(got-x.want) > 1e-12 {
 			t.Errorf("parts fail by %v and %v: %v, want %v", x.a, x.b, got, x.want)
 		}

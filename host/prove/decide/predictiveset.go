@@ -43,13 +43,8 @@ type predictives struct {
 // predictive of a finite set of networks. T may be cut into so many cells; 0 leaves it to the number of
 // inputs and networks.
 func DecideSet(ctx context.Context, e *engine.Engine, cells int, rule Rule, tasks []*property.Task) (decisions []*claim.Decision, err error) {
-	s := e.Posterior.Networks()
-	p := &predictives{decision: &decision{e: e}, counts: s.Counts, total: s.Total(), rule: rule}
-	for i := range s.N() {
-		p.nets = append(p.nets, s.Weights(i))
-		p.fits = append(p.fits, p.decision.fits(i))
-	}
-	most := finitePieces(cells, e.Normal.Inputs(), s.N())
+	p := newPredictives(e, rule)
+	most := finitePieces(cells, e.Normal.Inputs(), len(p.nets))
 	decisions = make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
 		if p.task = t; rule.Costs != nil {
@@ -61,6 +56,17 @@ func DecideSet(ctx context.Context, e *engine.Engine, cells int, rule Rule, task
 		}
 	}
 	return decisions, nil
+}
+
+// newPredictives has the networks of an engine's finite set.
+func newPredictives(e *engine.Engine, rule Rule) *predictives {
+	s := e.Posterior.Networks()
+	p := &predictives{decision: &decision{e: e}, counts: s.Counts, total: s.Total(), rule: rule}
+	for i := range s.N() {
+		p.nets = append(p.nets, s.Weights(i))
+		p.fits = append(p.fits, p.decision.fits(i))
+	}
+	return p
 }
 
 // decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is

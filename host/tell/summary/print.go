@@ -92,6 +92,9 @@ func (p *printer) facts() {
 		p.fact("", "without the %d records of method statistical, which claim no p_lower", none)
 	}
 	p.fact("p_upper", "mean %s", record.FormatUp(r.MeanPUpper, 4))
+	if e := r.Each; e != nil {
+		p.fact("each point", "%s", e.words)
+	}
 	if d := r.Decisions; d != nil {
 		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)

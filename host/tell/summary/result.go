@@ -67,10 +67,20 @@ type Means struct {
 	MeanPUpper record.Up    `json:"mean_p_upper"`
 	Seconds    float64      `json:"seconds"`
 	Timed      int          `json:"with_seconds"`
+	// Each is about the worst points of T, if any were asked for.
+	Each *Each `json:"each,omitempty"`
 	// Decisions holds the decisions of posterior predictives, if there are any.
 	Decisions *Decisions `json:"decisions,omitempty"`
 	// OutputMeans count verdicts about means of outputs, if there are any.
 	OutputMeans *record.OutputMeans `json:"output_means,omitempty"`
+}
+
+// Each counts the records with each_lower, and those where it is at least what is required.
+type Each struct {
+	Records   int         `json:"records"`
+	Safe      int         `json:"safe"`
+	MeanLower record.Down `json:"mean_each_lower"`
+	words     string
 }
 
 // Required are the verdicts of the records with one limit.
@@ -169,6 +179,9 @@ func (b *bounds) means() Means {
 	if b.lower.N() > 0 {
 		mean := record.Down(b.lower.MeanDown())
 		m.MeanPLower = &mean
+	}
+	if e := &b.each; e.N > 0 {
+		m.Each = &Each{e.N, e.Safe, e.MeanLower(), e.Counts()}
 	}
 	if b.outputs.N > 0 {
 		m.OutputMeans = new(b.outputs)

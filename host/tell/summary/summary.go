@@ -126,6 +126,7 @@ type bounds struct {
 	lower, upper            record.Sum
 	decisions               record.Decisions
 	outputs                 record.OutputMeans
+	each                    record.EachPoints
 	inputs                  record.Inputs
 	seconds                 float64
 }
@@ -139,6 +140,7 @@ func (b *bounds) add(r *record.Record) {
 	b.upper.Add(float64(r.PUpper))
 	b.decisions.Add(r)
 	b.outputs.Add(r)
+	b.each.Add(r)
 	b.inputs.Add(r)
 	if r.TimedOut() {
 		b.stopped++
