@@ -2,7 +2,8 @@ package bound
 
 import "math"
 
-// Bounds of the units of a layer of a graph by rows: of upper ends first, then of lower ones. A unit
+// Bounds of the units of a layer of a graph by rows: of upper ends first, then of lower ones, or where
+// that is too few rows for vectors of both together. A unit
 // of max(t, 0) whose pre-activation is never positive gives 0, whatever else is known of it, so that
 // its rows are left out (docs/theory.md, section 4.7).
 
@@ -81,8 +82,9 @@ func (s *sight) firsts(images, out, perStart int) (first []int) {
 // wholeVectors is how many rows fill vectors of every device.
 const wholeVectors = 16
 
-// cutEnds cuts what is needed of width units of each item, from first on, into runs of at most most,
-// and of as many as vectors hold: fewer take as long, and arrays of a few sizes are used again.
+// cutEnds cuts what is needed of width units of each item, from first on, into runs of at most most.
+// More than a vector are as many as vectors hold: fewer take as long, and arrays of a few sizes are used
+// again.
 func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs []endRows) {
 	lists, longest := make([][]int, len(first)), 0
 	for i, at := range first {
@@ -94,7 +96,10 @@ func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs 
 		longest = max(longest, len(lists[i]))
 	}
 	for at := 0; at < longest; at += most {
-		u := endRows{ends: ends, n: min(most, (longest-at+wholeVectors-1)/wholeVectors*wholeVectors)}
+		u := endRows{ends: ends, n: min(most, longest-at)}
+		if u.n > wholeVectors {
+			u.n = min(most, (u.n+wholeVectors-1)/wholeVectors*wholeVectors)
+		}
 		for _, list := range lists {
 			for r := at; r < at+u.n; r++ {
 				unit, place := 0, -1
@@ -116,9 +121,19 @@ func whereTheyBelong(runs []endRows, bounds [][]float64, items, out int) []float
 		all[i] = math.Inf(-1)
 	}
 	for i, u := range runs {
-		for r, place := range u.place {
-			if place >= 0 {
-				all[place/out*2*out+int(u.ends)*out+place%out] = bounds[i][r]
+		for at, place := range u.place {
+			if place < 0 {
+				continue
+			}
+			to := place/out*2*out + place%out
+			switch u.ends {
+			case bothEnds: // the same negated come after all of an item
+				lower := at/u.n*2*u.n + at%u.n
+				all[to], all[to+out] = bounds[i][lower], bounds[i][lower+u.n]
+			case upperEnds:
+				all[to+out] = bounds[i][at]
+			default:
+				all[to] = bounds[i][at]
 			}
 		}
 	}

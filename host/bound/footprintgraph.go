@@ -45,13 +45,13 @@ func (m *Model) planRows() {
 		}
 		l.chunk = min(max(units, least), l.out)
 		if v := l.view; v != nil {
-			v.plan(m.cuts.numbers)
+			v.plan(m.cuts.numbers, l.pool)
 		}
 	}
 }
 
 // plan chooses how many starts are taken down at a time, in runs of one length but for the last.
-func (v *view) plan(chunk int) {
+func (v *view) plan(chunk int, pool bool) {
 	perRow, zeros, copies, widest, under := 0, 0, 0, 0, 0
 	for l := range v.layers {
 		if v.Maps[l] == nil {
@@ -69,10 +69,15 @@ func (v *view) plan(chunk int) {
 		widest, under = max(widest, lay.in, lay.out, taps, matrix), max(under, taps)
 	}
 	v.part = v.perStart
-	if rows := chunk / (perRow + zeros); rows < v.part { // not even those of one start
-		v.part = min(max(rows/leastChunk*leastChunk, leastChunk), v.perStart)
+	most := chunk / (perRow + zeros)
+	if most < v.part { // not even those of one start
+		v.part = min(max(most/leastChunk*leastChunk, leastChunk), v.perStart)
 	}
-	v.flight, v.widest, v.under = v.part*(perRow+zeros)+copies, v.part*widest, v.part*under
+	rows := v.part
+	if v.both = !pool && v.perStart <= wholeVectors && 2*v.perStart <= most; v.both {
+		rows *= 2
+	}
+	v.flight, v.widest, v.under = rows*(perRow+zeros)+copies, rows*widest, rows*under
 	n := v.starts[0] * v.starts[1]
 	runs := max(1, (n*v.flight+chunk-1)/chunk)
 	v.each = (n + runs - 1) / runs

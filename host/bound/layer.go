@@ -267,6 +267,8 @@ type view struct {
 	// each is how many starts are taken down at a time, part how many rows of a start at most: all,
 	// unless each is 1.
 	each, part int
+	// both says that rows of the upper and of the lower ends of all units of a start are taken down together.
+	both bool
 	// flight is about how many numbers the rows of a start take on their way down, widest the most
 	// in one array, and under those under taps that (29) makes of them.
 	flight, widest, under int

@@ -63,7 +63,10 @@ func (p *pass) worthRows(l *layer) bool {
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, f := range p.forms(k) {
-		if !p.chain {
+		if v := p.layers[k].view; v != nil && v.both {
+			p.tightenEnds(k, f, bothEnds)
+			continue
+		} else if !p.chain {
 			p.tightenEnds(k, f, upperEnds)
 			p.tightenEnds(k, f, lowerEnds)
 			continue
