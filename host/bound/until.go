@@ -1,6 +1,9 @@
 package bound
 
-import "context"
+import (
+	"context"
+	"runtime"
+)
 
 // Until is dev for work that has to stop when ctx ends: from then on it gives no memory and
 // moves no numbers, and the error is ctx's. A pass over a network asks for memory at every
@@ -63,6 +66,19 @@ type preferring interface{ PreferredBatchBytes() int64 }
 func Wide(dev Device) bool {
 	p, ok := dev.(preferring)
 	return ok && p.PreferredBatchBytes() >= dev.MemoryLimit()
+}
+
+// BatchItems is how many items a pass should have at most that writes much for each, so that what one
+// operation writes is still in a cache when the next reads it (measured: docs/performance.md). No
+// result depends on it.
+func BatchItems(dev Device) int {
+	switch _, prefers := dev.(preferring); {
+	case Wide(dev):
+		return 1024
+	case prefers:
+		return 32
+	}
+	return 4 * runtime.GOMAXPROCS(0)
 }
 
 type until struct {

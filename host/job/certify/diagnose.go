@@ -30,7 +30,7 @@ var (
 )
 
 const (
-	longestShare = 10
+	longestShare = 40
 	// diagnosisDraws is how many networks are drawn.
 	diagnosisDraws = 50
 	// mostDiagnosed is up to how many weights a network is loaded once more.

@@ -154,10 +154,10 @@ func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 	return tau * events * (of(e).noisy().MostEvents() / 2) * (1 + 0x1p-50)
 }
 
-// cellChunk returns how many cells fit the device at a time.
+// cellChunk returns how many cells fit the device, and its caches, at a time.
 func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - of(m.e).noisy().CLBPBytes()
-	most := min(m.e.AtATime(free, of(m.e).noisy().CLBPFootprint(rows), 1024), of(m.e).noisy().MostCLBP(rows))
+	most := min(m.e.AtATime(free, of(m.e).noisy().CLBPFootprint(rows), bound.BatchItems(m.e.Device)), of(m.e).noisy().MostCLBP(rows))
 	if m.e.Chain {
 		most = min(most, int(mostKept/of(m.e).noisy().CLBPKept(rows, m.balls, m.slopes())))
 	}
