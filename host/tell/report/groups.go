@@ -34,7 +34,12 @@ func groupsOf(result *summary.Result) groups {
 		{"posterior", func(g *summary.Group) string {
 			return fmt.Sprintf("%s (%.8s)", summary.Base(g.Posterior), g.PosteriorSHA256)
 		}},
-		{"spread", func(g *summary.Group) string { return g.PosteriorScale }},
+		{"spread", func(g *summary.Group) string {
+			if g.PosteriorScale == noScale {
+				return ""
+			}
+			return g.PosteriorScale
+		}},
 		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
 		{"predictive", func(g *summary.Group) string { return g.Predictive }},
 		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},

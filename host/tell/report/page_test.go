@@ -304,3 +304,12 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+// TestSpread: what has no list of spreads is not said to have unknown ones.
+func TestSpread(t *testing.T) {
+	for scale, want := range map[string]string{"unknown": "", "sd": "spread sd; "} {
+		if got := spread(scale); got != want {
+			t.Errorf("%s: %q", scale, got)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 	}
 	list := []fact{
 		each("Posterior", func(i int, r *record.Record) string {
-			return fmt.Sprintf("%s (%s; spread %s; SHA-256 %.12s)", posteriors[i], shown(strings.Join(r.Activations, ", ")), shown(r.PosteriorScale), shown(r.PosteriorSHA256))
+			return fmt.Sprintf("%s (%s; %sSHA-256 %.12s)", posteriors[i], shown(strings.Join(r.Activations, ", ")), spread(r.PosteriorScale), shown(r.PosteriorSHA256))
 		}),
 		each("Inputs", func(_ int, r *record.Record) string {
 			if r.Inputs == "" {
@@ -215,4 +215,15 @@ func shellWord(name string) string {
 		return name
 	}
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
+// noScale is the word of records of covariances, dropout and sets of networks, which have no list of spreads.
+const noScale = "unknown"
+
+// spread tells what the spreads of a posterior's file are, "" if it has none.
+func spread(scale string) string {
+	if scale == noScale {
+		return ""
+	}
+	return "spread " + shown(scale) + "; "
 }
