@@ -7,9 +7,65 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testscale"
 )
+
+// TestOwnNoise: each unit of a layer is bounded with the noise of its own weights, over whole maps and by
+// windows.
+func TestOwnNoise(t *testing.T) {
+	relu := network.Activation{Kind: network.ReLU}
+	layer := func(m network.Map, a network.Activation, sd ...float64) posterior.Layer {
+		mean, none := make([]float64, len(sd)), make([]float64, m.Outputs())
+		if c, is := m.(network.Conv); is {
+			none = none[:c.Filters]
+		}
+		for i := range mean {
+			mean[i] = 1
+		}
+		return posterior.Layer{
+			Layer:  network.Layer{Map: m, Activation: a},
+			Weight: posterior.NewParams(mean, sd, posterior.ScaleSD), Bias: posterior.NewParams(none, none, posterior.ScaleSD),
+		}
+	}
+	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+		layer(kernel(2, 1), relu, 0), layer(kernel(2, 3), relu, 0, 1, 0.5), layer(network.Dense{In: 6, Out: 1}, network.Activation{}, 0, 0, 0, 0, 0, 0),
+	}}
+	check(t, post.Validate())
+	for _, windows := range []float64{0, math.Inf(1)} {
+		dev := fallback.New(bound.Float64)
+		m, err := bound.NewModelCut(dev, post, 1, 0, 1<<20, windows)
+		check(t, err)
+		defer m.Release()
+		c, err := m.NewDeviations(post, momentsOf(post))
+		check(t, err)
+		defer c.Release()
+		in, err := m.UploadNoisy([]property.Box{{Lo: []float64{1, 2}, Hi: []float64{1, 2}}})
+		check(t, err)
+		rows, err := m.UploadRows([][]property.Row{{{CLo: []float64{1}, CHi: []float64{1}}}})
+		check(t, err)
+		pre := map[string][]float64{}
+		_, err = c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: bound.Quantiles{Single: 3, Radius: 3, Loose: 3, Many: []float64{3, 3, 3}},
+			Observe: func(what string, k int, x bound.Array) error {
+				v, err := bound.ReadAll(dev, x)
+				if k == 1 {
+					pre[what] = v
+				}
+				return err
+			}})
+		check(t, err)
+		for i, sd := range []float64{0, 1, 0.5, 0, 1, 0.5} {
+			x := float64(1 + i/3)
+			lo, hi := x-3*sd*x, x+3*sd*x
+			if l, h := pre["pre.lo"][i], pre["pre.hi"][i]; !(l <= lo && hi <= h && l >= lo-1e-9 && h <= hi+1e-9) {
+				t.Errorf("windows %v: unit %d is in [%v, %v], by three deviations in [%v, %v]", windows, i, l, h, lo, hi)
+			}
+		}
+	}
+}
 
 // TestSettled: leaving out the rows of units that are never positive changes no bit of any other bound, nor
 // of margins and their noise, by weight boxes and by concentration LBP, over whole maps and by windows,

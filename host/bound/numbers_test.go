@@ -10,6 +10,14 @@ import (
 	"psafe/host/read/property"
 )
 
+// kernel is a convolution of 1 x 1 of an image of so many pixels in a row.
+func kernel(pixels, filters int) network.Conv {
+	one := [2]int{1, 1}
+	return network.Conv{
+		In: network.Image{Height: 1, Width: pixels, Channels: 1}, Window: network.Window{Size: one, Stride: one, Dilation: one}, Filters: filters, Groups: 1,
+	}
+}
+
 // TestNumbersMeetIntervals: where rows bring numbers to a layer on one way and intervals on another,
 // the range of the output over a weight box is exact, in whichever order they come.
 func TestNumbersMeetIntervals(t *testing.T) {
@@ -34,6 +42,11 @@ func TestNumbersMeetIntervals(t *testing.T) {
 			{m: reorder},
 			{network.Dense{In: 4, Out: 1}, []int{0, 1}, []float64{1, 1, 1, 1}, []float64{1, 1, 1, 1}},
 		}, [2]float64{-1, 1}, -6},
+		// One weight at both positions, of inputs of both signs.
+		"a kernel is wide": {[]layer{
+			{kernel(2, 1), nil, []float64{1}, []float64{3}},
+			{network.Dense{In: 2, Out: 1}, nil, []float64{1, 1}, []float64{1, 1}},
+		}, [2]float64{1, 1}, -3},
 		"intervals come last": {[]layer{first,
 			{network.Dense{In: 2, Out: 2}, nil, []float64{-1, -1, -1, -1}, []float64{1, 1, 1, 1}},
 			{reorder, []int{0}, nil, nil},
@@ -51,6 +64,9 @@ func TestNumbersMeetIntervals(t *testing.T) {
 			bias := make([]float64, 0, 2)
 			if l.lo != nil {
 				bias = bias[:l.m.Outputs()]
+			}
+			if c, is := l.m.(network.Conv); is {
+				bias = bias[:c.Filters]
 			}
 			post.Layers = append(post.Layers, posterior.Layer{
 				Layer:  network.Layer{Map: l.m, Sources: l.sources},
