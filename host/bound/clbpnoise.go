@@ -1,5 +1,7 @@
 package bound
 
+import "math"
+
 // The noise of rows on their way down (docs/theory.md (11), (12), (17),
 // (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
 
@@ -33,12 +35,15 @@ func (p *clbpPass) startUnits(k int, u *endRows) {
 	p.total = noiseArrays{mean: p.ofUnits(u, p.ownMean), variance: p.ofUnits(u, p.ownVariance), cols: u.n}
 }
 
-// ofUnits are what rows have of a list over the units of all images, 0 where there is no unit.
+// ofUnits are what rows have of a list over the units of all images, 0 where there is no unit. What is not
+// at least 0, as only a device says that lies, is unknown.
 func (p *clbpPass) ofUnits(u *endRows, list []float64) Array {
 	of := make([]float64, len(u.place))
 	for r, place := range u.place {
 		if place >= 0 {
-			of[r] = list[place]
+			if of[r] = list[place]; !(of[r] >= 0) {
+				of[r] = math.Inf(1)
+			}
 		}
 	}
 	return p.holding(of)
