@@ -1,5 +1,7 @@
 package bound
 
+import "math"
+
 // Quantiles say how many standard deviations of noise a hidden bound allows for:
 // what the probability of more is, is the caller's affair (docs/theory.md (13), (13a)).
 type Quantiles struct {
@@ -57,12 +59,13 @@ func (p *clbpPass) prepareQuantiles() {
 	}
 }
 
-// quantile is what Widen and Vary take for n numbers, as many of each item: one for all, or an array.
+// quantile is what Widen and Vary take for n numbers, as many of each item: one for all, or an array, without
+// which nothing would be known.
 func (p *clbpPass) quantile(which, n int) (all float64, of Array, each int) {
 	if p.quantiles.arrays == nil {
 		return p.quantiles.lists[0][which], nil, 0
 	}
-	return 0, p.quantiles.arrays[which], n / p.query.Inputs.count
+	return math.Inf(1), p.quantiles.arrays[which], n / p.query.Inputs.count
 }
 
 // quantileOf is that of an item.

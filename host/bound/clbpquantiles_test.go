@@ -12,6 +12,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
+	"psafe/internal/testscale"
 )
 
 // apartCase is a posterior and questions about it, each asked with quantiles of its own.
@@ -152,6 +153,35 @@ func TestApart(t *testing.T) {
 				}()
 				c.pass(t, fallback.New(bound.Float64), rows, []int{0, 1}, bound.CLBPQuery{Apart: wrong})
 			}()
+		}
+	}
+}
+
+// TestSharpApart: which noise of a hidden row counts, the sharper one or the other, is chosen by the item's own
+// quantile, whichever items are beside it. Either is a bound, but devices are asked again item by item.
+func TestSharpApart(t *testing.T) {
+	for n := range testscale.Cases(t, 200) {
+		r := rand.New(rand.NewPCG(45, uint64(n)))
+		c := apartCase{post: noisyNet(r, network.ReLU, 0.5, 2, 5, 4, 4, 2), sharp: true}
+		var rows [][]property.Row
+		var apart []bound.Quantiles
+		for i := range 4 {
+			b := property.Box{}
+			for range 2 {
+				x := 2*r.Float64() - 1
+				b.Lo, b.Hi = append(b.Lo, x), append(b.Hi, x+float64(min(i, 1))*r.Float64()) // the first is a point
+			}
+			many := []float64{30, 0.25, 30, 2}[i]
+			c.boxes, rows = append(c.boxes, b), append(rows, noisyRows(r, 2))
+			apart = append(apart, bound.Quantiles{Single: 3, Radius: 3, Many: []float64{many, many, many, many}})
+		}
+		dev := fallback.New(bound.Float64)
+		got := c.pass(t, dev, rows, []int{0, 1, 2, 3}, bound.CLBPQuery{Apart: apart})
+		for i := range got {
+			want := c.pass(t, dev, rows, []int{i}, bound.CLBPQuery{Quantiles: apart[i]})[0]
+			if a, b := fmt.Sprintf("%x", got[i]), fmt.Sprintf("%x", want); a != b {
+				t.Fatalf("case %d: item %d says\n%.300s, alone\n%.300s", n, i, a, b)
+			}
 		}
 	}
 }

@@ -82,14 +82,17 @@ func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *sharp.Rows, err err
 	if q.Layer != k || len(q.Slope) < k || len(q.Phase) < k || len(q.Beta) < k {
 		panic(fmt.Sprintf("bound: CLBPSplits.Bound: layer %d of %d, %d lists of slopes", q.Layer, k, len(q.Slope)))
 	}
-	d = &sharp.Rows{Top: k, Rows: r, A: make([][]float64, k), Squares: gathered(s.squares, q.Rows, s.rows)}
+	d = &sharp.Rows{Top: k, Rows: r, A: make([][]float64, k), Squares: gathered(s.squares, q.Rows, s.rows), NonNeg: p.query.Inputs.nonNegs}
 	// What feeds the last layer is never negative: the lower ends of coefficients are the least.
 	f := &flight{
 		over: map[int]Interval{k - 1: {Lo: p.holding(gathered(s.w, q.Rows, s.rows))}},
 		c:    Interval{Lo: p.holding(gathered(s.b, q.Rows, s.rows))}, perBox: 1, cols: r, own: q.lists(k),
 		watch: watch{func(l int, a Interval) {
-			if l < 0 { // never negative: the least is enough
-				p.readLater(a.Lo, &d.Lo)
+			if l >= 0 {
+				return
+			}
+			if p.readLater(a.Lo, &d.Lo); a.Hi != a.Lo && a.Hi != nil { // of inputs that may be negative
+				p.readLater(a.Hi, &d.Hi)
 			}
 		}, func(l int, a Array, _ int) { p.readLater(a, &d.A[l]) }},
 	}

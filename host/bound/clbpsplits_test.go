@@ -24,6 +24,8 @@ type leafCase struct {
 	// of Bound
 	noises bound.SplitNoises
 	a      [][]float64
+	// ends are those of the coefficients of inputs.
+	ends   [2][]float64
 	lo, hi [][]float64
 }
 
@@ -59,7 +61,7 @@ func newLeafCase(t *testing.T, r *rand.Rand, p bound.Precision, sizes ...int) *l
 			}
 			c.lo, c.hi = s.Ranges()
 			c.draw(r)
-			c.noises, c.a, err = s.BoundRows(&c.q)
+			c.noises, c.a, c.ends[0], c.ends[1], err = s.BoundRows(&c.q)
 			return err
 		}})
 	check(err)
@@ -226,3 +228,35 @@ func (c *leafCase) checkVariance(t *testing.T, e *exactPass, leaf int) {
 }
 
 func square(x *big.Rat) *big.Rat { return new(big.Rat).Mul(x, x) }
+
+// TestLeafInputs: where inputs are negative, coefficients of them are kept at both ends, which means have that are no
+// numbers of the device: the least magnitude may be at either.
+func TestLeafInputs(t *testing.T) {
+	wide := 0
+	for n := range testscale.Cases(t, 100) {
+		r := rand.New(rand.NewPCG(uint64(n), 242))
+		c := newLeafCase(t, r, bound.Float32, 2, 1, 2)
+		if c.noises.Lo == nil || c.box.Lo[0] >= 0 && c.box.Lo[1] >= 0 {
+			continue
+		}
+		for j, m := range c.post.Layers[0].Weight.Mean {
+			for leaf, a := range c.a[0] { // of the one neuron: a coefficient is one product
+				at := j*len(c.q.Rows) + leaf
+				x, y := float64(float32(a*bound.Float32.RoundLo(m))), float64(float32(a*bound.Float32.RoundHi(m)))
+				lo, hi := c.ends[0][at], c.ends[0][at]
+				if c.ends[1] != nil {
+					hi = c.ends[1][at]
+				}
+				if lo != min(x, y) || hi != max(x, y) {
+					t.Fatalf("case %d: a coefficient is in [%v, %v], which are kept as [%v, %v]", n, min(x, y), max(x, y), lo, hi)
+				}
+				if lo < hi {
+					wide++
+				}
+			}
+		}
+	}
+	if wide == 0 {
+		t.Error("all coefficients are numbers")
+	}
+}

@@ -58,13 +58,14 @@ func (p *pass) tightenEnds(k int, f form, ends whichEnds) {
 }
 
 // unsettled says of which units of layer k more has to be known, [Items x units]; after an error of
-// none.
+// none. Units that may be off what the pass says of them may be above 0 all the same.
 func (p *pass) unsettled(k int) []bool {
 	l := &p.layers[k]
+	_, off := p.off[k]
 	needed := make([]bool, p.query.Batch.Items*l.out)
 	hi, err := p.read(p.hidden[k].pre.Hi)
 	for i := range hi {
-		needed[i] = err == nil && !(l.settles && hi[i] <= 0)
+		needed[i] = err == nil && !(l.settles && !off && hi[i] <= 0)
 	}
 	return needed
 }

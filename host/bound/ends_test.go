@@ -117,3 +117,58 @@ func TestSettled(t *testing.T) {
 		t.Error("nothing was left out")
 	}
 }
+
+// TestSettledOff: of units that may be off what a pass says of them, and so above 0, nothing is left out.
+func TestSettledOff(t *testing.T) {
+	off := 0
+	for i := range testscale.Cases(t, 200) {
+		r := rand.New(rand.NewPCG(37, uint64(i)))
+		post := convtest.Random(r, convtest.Shape{Blocks: 2 + r.IntN(3), Outputs: 2, Side: 3, Kinds: []network.Activation{{Kind: network.ReLU}}})
+		if !bound.CanSplit(post.Network()) || post.Network().Chain() {
+			continue
+		}
+		x, by := convtest.Picture(uint64(i), network.Image{Height: 1, Width: post.Inputs(), Channels: 1}), r.Float64()/4
+		ranges := func(prepare func(m *bound.Model)) (all [][2][]float64) {
+			m, err := bound.NewModel(fallback.New(bound.Float64), post, 1)
+			check(t, err)
+			defer m.Release()
+			prepare(m)
+			boxes, err := m.Upload([]bound.Explicit{bound.Enclose(post.Mean(), bound.Float64)})
+			check(t, err)
+			in, err := m.UploadInputs([]property.Box{convtest.Around(x, 0.02)})
+			check(t, err)
+			rows, err := m.UploadRows([][]property.Row{property.ArgmaxIs(0, 2).Rows})
+			check(t, err)
+			s := m.NewSplits(boxes, in, rows)
+			defer s.Release()
+			for _, l := range post.Layers[:len(post.Layers)-1] {
+				if bound.HasPhases(l.Layer) {
+					allowed := make([]float64, l.Outputs())
+					for j := range allowed {
+						allowed[j] = by
+					}
+					check(t, s.Allow(allowed))
+				}
+				lo, hi, err := s.Next()
+				check(t, err)
+				all = append(all, [2][]float64{lo, hi})
+			}
+			return all
+		}
+		got, want := ranges(func(*bound.Model) {}), ranges((*bound.Model).KeepSettled)
+		for k := range want {
+			for j, hi := range want[k][1] {
+				if max(got[k][1][j], 0) != max(hi, 0) || hi > 0 && got[k][0][j] != want[k][0][j] {
+					t.Fatalf("network %d, layer %d, unit %d: in [%v, %v], with all rows in [%v, %v]",
+						i, k, j, got[k][0][j], got[k][1][j], want[k][0][j], hi)
+				}
+				if hi > 0 && hi <= by {
+					off++
+				}
+			}
+		}
+	}
+	if off == 0 {
+		t.Error("no unit is above 0 by what it may be off")
+	}
+}

@@ -10,13 +10,14 @@ func (m *Model) Windows() (n int) {
 	return n
 }
 
-// BoundRows is Bound, with the coefficients of the pre-activations of each hidden layer, [units x R].
-func (s *CLBPSplits) BoundRows(q *SplitQuery) (SplitNoises, [][]float64, error) {
+// BoundRows is Bound, with the coefficients of the pre-activations of each hidden layer, [units x R], and the ends of
+// those of the inputs, [inputs x R], the upper one nil if they are numbers or no input is negative.
+func (s *CLBPSplits) BoundRows(q *SplitQuery) (n SplitNoises, a [][]float64, lo, hi []float64, err error) {
 	n, d, err := s.bound(q)
 	if err != nil {
-		return n, nil, err
+		return n, nil, nil, nil, err
 	}
-	return n, d.A, nil
+	return n, d.A, d.Lo, d.Hi, nil
 }
 
 // SetMostUnits sets how many coefficients of rows of units are read at a time, until it is undone.
