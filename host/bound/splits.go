@@ -23,8 +23,10 @@ type Splits struct {
 	// of dense layers whose units are rows, the last with the property merged in.
 	lo, hi [][]float64
 	w, b   []hostInterval
-	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
-	turned, none []Array
+	// turned are the transposed weights for ForwardApprox, and bias the biases, by layer, once they are
+	// asked for.
+	turned []Array
+	bias   [][]float64
 	// off and below are what Allow has said of the units of layers and of property rows.
 	off   [][]float64
 	below []float64
@@ -113,7 +115,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	return &Splits{
 		pass: &pass{Model: m, layers: m.layers, scratch: scratch{owner: m.dev},
 			query: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
-		off: make([][]float64, n), w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
+		off: make([][]float64, n), w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), bias: make([][]float64, n),
 	}
 }
 

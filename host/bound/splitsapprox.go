@@ -20,23 +20,21 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 		p.release(a)
 		a = under
 	}
-	cIn, c, out := p.holding(make([]float64, lay.positions*r)), p.array(lay.positions*r), p.array(lay.out*r)
+	none := p.filled(0, lay.taps)
+	cIn, c, out := p.filled(0, lay.positions*r), p.array(lay.positions*r), p.array(lay.out*r)
 	p.launch(BackSubstitute{
-		S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
+		S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{none, none},
 		PerBox: lay.positions, P: lay.positions, R: r, In: lay.channels, Out: lay.taps,
 	})
 	pre, err := p.read(out)
 	if err != nil {
 		return nil, err
 	}
-	p.release(a, cIn, c, out)
+	p.release(a, c, out)
 	if !lay.weighted {
 		return pre, nil
 	}
-	b, err := p.read(p.query.Boxes.b[l].Lo)
-	if err != nil {
-		return nil, err
-	}
+	b := s.bias[l]
 	for at := range pre {
 		pre[at] += b[at/r%lay.channels]
 		switch off := s.off[l]; {
@@ -50,7 +48,7 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 	return pre, nil
 }
 
-// turn makes the transposed matrix of layer l, once.
+// turn makes the transposed matrix of layer l, and reads the biases, once.
 func (s *Splits) turn(l int) error {
 	p, lay := s.pass, &s.pass.layers[l]
 	if s.turned[l] != nil {
@@ -65,7 +63,12 @@ func (s *Splits) turn(l int) error {
 	for j := range w {
 		turned[j%lay.channels*lay.taps+j/lay.channels] = w[j]
 	}
-	s.turned[l], s.none[l] = p.holding(turned), p.holding(make([]float64, lay.taps))
+	if lay.weighted {
+		if s.bias[l], err = p.read(p.query.Boxes.b[l].Lo); err != nil {
+			return err
+		}
+	}
+	s.turned[l] = p.holding(turned)
 	return nil
 }
 

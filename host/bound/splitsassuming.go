@@ -23,7 +23,7 @@ type Literal struct {
 func (s *Splits) Assuming(rows []int, held ...Literal) (*Splits, error) {
 	p := s.pass
 	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query, off: p.off}, w: s.w, b: s.b,
-		turned: slices.Clone(s.turned), none: slices.Clone(s.none), off: s.off, below: s.below, assumed: slices.Concat(s.assumed, rows)}
+		turned: slices.Clone(s.turned), bias: slices.Clone(s.bias), off: s.off, below: s.below, assumed: slices.Concat(s.assumed, rows)}
 	for k := range s.lo {
 		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
 		t.held = append(t.held, make([]float64, len(s.lo[k])))
