@@ -168,7 +168,8 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
 		return d.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
 	})
-	if d.second, d.pointwise = true, false; !d.sharp() && !d.slopes() {
+	d.second, d.pointwise = true, !slices.ContainsFunc(cells, func(c *cell) bool { return c.ball != nil })
+	if !d.sharp() && !d.slopes() {
 		return nil
 	}
 	for _, budget := range again {
