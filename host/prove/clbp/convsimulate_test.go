@@ -31,20 +31,20 @@ func (w *watched) of(what string, layer int) []float64 {
 	return w.arrays[fmt.Sprintf("%s %d", what, layer)]
 }
 
-// watch propagates one task with one tau, and rows of a depth.
-func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, tau float64, depth int) *watched {
+// watch propagates one task with one tau, and rows of a depth, about all of T or about any one point of it.
+func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, tau float64, depth int, pointwise bool) *watched {
 	t.Helper()
 	e, err := engine.NewOfDepth(fallback.New(p), nil, post, 8, depth)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	m, c := method{e: e}, &cell{task: task, box: task.T[0], fail: 1}
+	m, c := method{e: e, pointwise: pointwise}, &cell{task: task, box: task.T[0], fail: 1}
 	dev, err := of(m.e).deviationsOn(e.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := e.Model.UploadNoisy(task.T[:1])
+	in, err := m.upload(e.Model, task.T[:1], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestGraphEvents(t *testing.T) {
 func drawNetworks(t *testing.T, post *posterior.Posterior, task *property.Task, tau float64, depth, draws int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 3))
-	w := watch(t, bound.Float64, post, task, tau, depth)
+	w := watch(t, bound.Float64, post, task, tau, depth, false)
 	net, path := post.Network(), convtest.NewPath(post)
 	points := pointsOf(r, task.T[0])
 	e := &events{draws: draws, counts: map[string][]int{}}

@@ -168,7 +168,8 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
 		return d.e.Posterior.Independent() && slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
 	})
-	if d.second, d.pointwise = true, false; !d.sharp() && !d.slopes() {
+	d.second, d.pointwise = true, !slices.ContainsFunc(cells, func(c *cell) bool { return c.ball != nil })
+	if !d.sharp() && !d.slopes() {
 		return nil
 	}
 	for _, budget := range again {
@@ -179,8 +180,9 @@ func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
 	return nil
 }
 
-// decideAt bounds the decision on cells with the tau of one budget.
-func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) error {
+// decideAt bounds the decision on cells with the tau of one budget. It has a decider of its own: what is asked again
+// may be when others look for the second time.
+func (d decider) decideAt(ctx context.Context, cells []*cell, budget float64) error {
 	boxes := func(c *cell) bool { return c.ball == nil }
 	if balls := slices.DeleteFunc(slices.Clone(cells), boxes); len(balls) > 0 && len(balls) < len(cells) { // a batch is of one kind
 		if err := d.decideAt(ctx, balls, budget); err != nil {

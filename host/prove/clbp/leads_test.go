@@ -50,7 +50,7 @@ func TestDependentDifferences(t *testing.T) {
 		}
 		one := []float64{1}
 		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{box}, S: property.Safe{Rows: []property.Row{{CLo: one, CHi: one}}, Any: [][]int{{0}}}}
-		w := watch(t, bound.Float64, post, &task, tau, 0)
+		w := watch(t, bound.Float64, post, &task, tau, 0, false)
 		star, leads, members := w.of("pool.star", 1), w.of("pool.lead", 1), pool.Members()
 		e, err := engine.New(fallback.New(bound.Float64), nil, post, 8)
 		if err != nil {
