@@ -118,7 +118,7 @@ func TestUnknowns(t *testing.T) {
 	names := strings.NewReplacer(" G ", " --inputs ../../testdata/glyphs-test-images-idx3-ubyte.gz ", " T/", " ../../testdata/", "$D", dir)
 	causes := map[string]int{}
 	all := strings.Split(strings.TrimSpace(unknowns), "\n")
-	cases := testscale.Few(t, all, 9)
+	cases := testscale.Few(t, all, 4)
 	for _, line := range cases {
 		args := strings.Fields("certify --posterior ../../testdata/" + names.Replace(line))
 		records, said := certified(t, args)

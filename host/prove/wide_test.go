@@ -14,6 +14,7 @@ import (
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/provetest"
 	"psafe/internal/testkit/sumtest"
+	"psafe/internal/testscale"
 )
 
 // sized is a device that notes the largest batch of a product of matrices, and counts the passes; a wide
@@ -70,7 +71,7 @@ func TestLadderOnWide(t *testing.T) {
 		"on top": {sumtest.RandomOnTop(rand.New(rand.NewPCG(6, 7)), network.Activation{Kind: network.ReLU}, 0.3, 2, 4, 3, 2), cells},
 	} {
 		tasks := manyTasks(9, c.post, 24)
-		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64}[:2/testscale.By(t, 2)] {
 			var most, narrowly, widely int
 			dev := fallback.New(p)
 			var want []*claim.Result

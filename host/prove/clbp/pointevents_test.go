@@ -54,7 +54,7 @@ func TestPointEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i := range testscale.Costly(t, 210) {
+			for i := range testscale.Costly(t, 90) {
 				r := rand.New(rand.NewPCG(38, uint64(i)))
 				post := draw(r)
 				if _, err := ontop.New(post); err == nil && !post.Independent() {
