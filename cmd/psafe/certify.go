@@ -25,18 +25,11 @@ set S.
   psafe certify --posterior net.npz --property properties.json
 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
-down and p_upper up. With --out r.csv or r.parquet there is a table too, beside
-the records in r.csv.jsonl or r.parquet.jsonl. --method statistical adds an
-interval that holds with a confidence; it is no certificate, and no part of
-p_lower and p_upper. A table (of up to 1000 inputs) and a progress bar appear
-when standard error is a terminal.
+down and p_upper up. --method statistical adds an interval that holds with a
+confidence; it is no certificate, and no part of p_lower and p_upper.
 
-Records go to OUT.partial as they are finished, which becomes OUT when all are
-there. After an interruption the same command with --resume goes on and ends
-with the same file. An OUT that exists is replaced with --overwrite only.
-
-In a script, --fail-unless "p_lower>=0.9" (every input) or "safe>=0.95" (a share
-of them) ends it with status 10 when all records are written.`
+Records go to OUT.partial as they are finished. After an interruption the same
+command with --resume goes on and ends with the same file.`
 
 // certifyFlags are all flags of certify as typed.
 type certifyFlags struct {

@@ -41,9 +41,9 @@ func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.Posterior, "posterior", "", "the posterior file or directory, if it is not where the records say")
 	f.StringVar(&c.SDFile, "sd-file", "", "the file of standard deviations of an ONNX network, if it is not where the records say")
 	f.StringVar(&c.Inputs, "inputs", "", "the data file or property file, if it is not where the records say")
-	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; of all others, what the lines say of themselves is checked")
+	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; the others are only read")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
-	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; of all others, what the lines say of themselves is checked")
+	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; the others are only read")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
 	f.BoolVar(&c.json, "json", false, jsonLinesUsage)
 }

@@ -22,8 +22,6 @@ const crosscheckAbout = `psafe crosscheck runs the same job on two devices and c
 every operation writes, bit for bit: end-points of weight boxes, hidden bounds,
 relaxations, rows, margins. With --precision float32,float64 it also compares
 the bounds of both precisions, which must overlap, and reports the largest gap.
-Of weights that are not independent, and of dropout, all is compared that clbp
-asks a device to prove bounds of P_safe.
 
   psafe crosscheck --posterior net.npz
   psafe crosscheck --posterior net.npz --inputs x.csv --eps 0.01 --against 0:0

@@ -10,8 +10,8 @@ import (
 
 // What --json says of itself, where there is one object and where there are several.
 const (
-	jsonUsage      = "one JSON object on one line (docs/reference.md), in place of the table"
-	jsonLinesUsage = "JSON objects, one on each line (docs/reference.md), in place of the table"
+	jsonUsage      = "one line of JSON in place of the table"
+	jsonLinesUsage = "lines of JSON in place of the table"
 )
 
 // printJSON writes a value as one line of JSON.

@@ -21,14 +21,11 @@ in the order of psafe plan, each line as psafe run wrote it.
   psafe merge DIR --out results.jsonl
   psafe merge DIR --out results.parquet
 
-With .csv or .parquet there is a table, and the records are in
-results.parquet.jsonl. A task without a record is an error (status 2) that says
-which shards to run again. Records of a task that several processes made must
-agree in all but times, device and the spelling of paths: where they do not, one
-of them is wrong, which is an error that names both files and devices (status
-1). After either nothing is written. With --wait it first waits until no task is
-without a record, or a shard fails for good (status 2). --resume is for scripts
-that may run twice: done if OUT has just these records, written before.`
+A task without a record is an error (status 2) that says which shards to run
+again. Records of a task that several processes made must agree in all but
+times, device and the spelling of paths: where they do not, one of them is
+wrong, which is an error that names both files and devices (status 1). After
+either nothing is written.`
 
 func mergeCommand() *cobra.Command {
 	cmd, f := newCommand("merge", "one result file of a campaign: every task once", mergeAbout, 1)

@@ -27,9 +27,7 @@ the paper printed: regression, vcas, mnist, scale or all.
   psafe paper all --data DATA --out DIR       with the released posteriors
   psafe paper regression --posterior net.npz --out DIR
 
-Without --quick a run takes minutes: 3, or 12 with --data, on two cores with
-PoCL as --device 0:0 (psafe devices lists what there is); without OpenCL scale
-takes longest. DATA is a folder with the released files:
+Without --quick a run takes minutes. DATA is a folder with the released files:
 uai2020/VCAS_MODEL_512.net and so on (docs/paper.md lists them). DIR gets
 paper.md, tables as CSV, figures as SVG and PNG, the result file of every psafe
 certify command that was run, and commands.txt with the commands.`

@@ -32,10 +32,7 @@ psafe certify that decide numbers are keys:
     eps: ["0.01", "2/255"]
     methods: [auto]
 
-Paths are relative to the file. All files are read, and every task gets an id
-that depends on what they hold and not on how they are named. DIR must be new or
-empty; if it holds this campaign already, nothing is changed. --list prints the
-commands that the campaign stands for, and writes nothing.`
+Paths are relative to the file. All files are read.`
 
 // planFlags are the flags of plan.
 type planFlags struct {

@@ -30,10 +30,7 @@ the same bytes.
   psafe plot histogram DIR --out fig.svg            how many have which bounds
   psafe plot quantiles DIR --out fig.svg            p_lower of most, against eps
   psafe plot radii radii.jsonl --out fig.svg        share certified up to eps
-  psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
-
-Means of p_lower are rounded down and of p_upper up. The statistical interval
-stands beside them; it is no certificate.`
+  psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png`
 
 // plotFlags are all flags of plot as typed.
 type plotFlags struct {

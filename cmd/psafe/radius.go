@@ -31,8 +31,7 @@ line of CSV on standard output. The records at both ends go to --out, where
 psafe check proves them again; means of bounds over these records say nothing of
 the inputs, as a radius was chosen for its verdict. Every input has one for each
 end: where nothing was certified that of the point itself, where nothing was
-refuted that at the largest radius. Campaigns look for radii too, where their
-file has most in the place of eps.`
+refuted that at the largest radius.`
 
 // radiusWithout are the flags of certify that radius does not have.
 var radiusWithout = []string{"eps", "time-limit", "fail-unless"}

@@ -40,11 +40,12 @@ func referenceCommands() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "## %s\n\n```\n%s\n", c.Name(), strings.TrimSpace(c.Long))
 		var as, own []string
+		alike := optionsAlike(c.Flags(), certify)
 		for _, name := range flagNames(c.Flags()) {
 			of := certify.Lookup(name)
 			switch {
 			case name == "help" || name == helpAll:
-			case c.Name() != "certify" && of != nil && flagText(of) == flagText(c.Flags().Lookup(name)) && (name != "options" || len(flagNames(optionsOf(c.Flags()))) == len(flagNames(optionsOf(certify)))):
+			case c.Name() != "certify" && of != nil && flagText(of) == flagText(c.Flags().Lookup(name)) && (name != "options" || alike != nil):
 				as = append(as, name)
 			default:
 				own = append(own, name)
@@ -76,9 +77,27 @@ func referenceCommands() string {
 			})
 		}
 		b.WriteString(pagetest.Item(text + " `--" + strings.Join(names, "`, `--") + "`"))
+		if len(alike) > 0 && len(alike) < len(flagNames(optionsOf(certify))) {
+			b.WriteString(pagetest.Item("of its options: `" + strings.Join(alike, "`, `") + "`"))
+		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// optionsAlike are the keys of --options if certify has them all alike.
+func optionsAlike(f, certify *pflag.FlagSet) []string {
+	keys := optionsOf(f)
+	if keys == nil {
+		return nil
+	}
+	names := flagNames(keys)
+	for _, name := range names {
+		if of := optionsOf(certify).Lookup(name); of == nil || flagText(of) != flagText(keys.Lookup(name)) {
+			return nil
+		}
+	}
+	return names
 }
 
 // flagText is a flag as help prints it.

@@ -18,16 +18,14 @@ import (
 )
 
 const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one
-HTML file with everything inside, that asks no network for anything. It says
-what was certified and with what guarantee, counts verdicts, draws the bounds
-and the inputs, and lists all records, the contradicted and the weakest first.
+HTML file with everything inside, that asks no network for anything.
 
   psafe report results.jsonl --out report.html
   psafe report a.jsonl b.jsonl --points images.gz --out report.html
   psafe report DIR --out report.html          a campaign, as far as it is
 
 Inputs are drawn if their data file is where the records say, or where --points
-or --data say, unchanged. The same files give the same bytes.`
+or --data say, unchanged.`
 
 // mostOnPage is the greatest number of records on a page: it and the browser hold them in memory.
 const mostOnPage = 1 << 20

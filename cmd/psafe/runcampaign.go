@@ -29,9 +29,7 @@ DIR is the folder of psafe plan. Shard i of n, counted from 0, is the i-th share
 of the tasks; in an array of Slurm i and n are those of the array, in an Indexed
 Job of Kubernetes i is the index, and --shards says n. Any shard, of any n, may
 be run again, on several machines at once, and be killed at any moment: what has
-a record in DIR counts, and is not done again. It ends with status 0 when every
-task of the shard has its record. psafe status DIR shows how far all are, psafe
-merge DIR makes a result file.`
+a record in DIR counts, and is not done again.`
 
 // runFlags are all flags of run as typed.
 type runFlags struct {

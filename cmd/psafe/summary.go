@@ -23,10 +23,7 @@ other (exit status 1).
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
   psafe summary DIR                       a campaign, as far as it is
-  psafe summary radii.jsonl --at 0.01,0.025
-
-Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
-apart; they are no certificates.`
+  psafe summary radii.jsonl --at 0.01,0.025`
 
 func summaryCommand() *cobra.Command {
 	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)

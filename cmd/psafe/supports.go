@@ -15,7 +15,7 @@ import (
 )
 
 const supportsAbout = `psafe supports says what psafe verify can do, for tools that drive VNN-LIB
-solvers, as the standard's chapter on the command line wants it: one flag, one
+solvers: one flag, one
 answer a line.
 
   psafe supports --onnx-element-types`
