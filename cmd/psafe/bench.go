@@ -22,9 +22,8 @@ multiply-adds.
 
 Bytes are those of weight-box end-points, each counted once; flops are counted
 from the definition: 4 per weight and item for interval bounds (2 products and 2
-sums), 2 per row and weight for back-substitution. The best of several runs
-counts, after one that warms up. With --options profile each OpenCL kernel of
-a workload has a row of its own.
+sums), 2 per row and weight for back-substitution. With --options profile each
+OpenCL kernel of a workload has a row of its own.
 
 With --job it certifies as psafe certify does with the flags behind --, writes
 no records unless they say where, and says where the time went:

@@ -83,7 +83,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.device.add(f, c.options)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
-	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
+	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known")
 	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), each (also the probability at the worst x of T, of networks drawn anew at each), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; or unless every p_lower is so, as in \"p_lower>=0.9\"; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")

@@ -17,9 +17,7 @@ import (
 )
 
 const checkAbout = `psafe check proves the bounds of result files again, by itself: no bound of a
-network is computed by the code that made them. Of each record it takes what
-identifies the certificate, recomputes the bound from the posterior and the
-inputs, and compares.
+network is computed by the code that made them.
 
   psafe check results.jsonl
   psafe certify ... | psafe check -

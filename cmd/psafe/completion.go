@@ -18,8 +18,7 @@ import (
 )
 
 const completionAbout = `psafe completion prints a script that has a shell complete commands, flags,
-their words and file names: bash, zsh or fish. What it completes is what --help
-lists.
+their words and file names: bash, zsh or fish.
 
   . <(psafe completion bash)
   psafe completion bash > /etc/bash_completion.d/psafe

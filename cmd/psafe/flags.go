@@ -106,7 +106,7 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 
 // addPredictive is for commands that ask what a posterior predicts.
 func (p *posteriorFlags) addPredictive(f *pflag.FlagSet) {
-	f.StringVar(&p.predictive, "predictive", "", "networks, or linearised: the networks linearised in their weights about the mean, as laplace-torch predicts by default (docs/theory.md, section 5.8) (default networks)")
+	f.StringVar(&p.predictive, "predictive", "", "networks, or linearised about the mean weights, as laplace-torch predicts by default (docs/theory.md, section 5.8) (default networks)")
 }
 
 // of is the posterior at path, read as the flags say.

@@ -20,7 +20,7 @@ import (
 )
 
 const manAbout = `psafe man prints the manual page of psafe or of a command, or writes all of them
-to a folder that is there. They say what --help says.
+to a folder that is there.
 
   psafe man certify | man -l -
   psafe man /usr/local/share/man/man1`

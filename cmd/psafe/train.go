@@ -34,8 +34,7 @@ var trainFlags = map[string]string{
 
 const trainAbout = `psafe train makes a small Bayesian neural network by Bayes by Backprop, dense or
 convolutions and pools of images, and writes its posterior: independent normal
-weights, standard deviations, float32. The same flags, data and kind of
-processor give the same bytes.
+weights, standard deviations, float32.
 
   psafe train --data cubic --hidden 128 --out cubic.npz
   psafe train --data x.gz --labels y.gz --task classification --out digits.npz
