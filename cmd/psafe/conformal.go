@@ -45,7 +45,7 @@ type conformalFlags struct {
 
 func conformalCommand() *cobra.Command {
 	var c conformalFlags
-	cmd, f := newCommand("conformal", "prediction sets from records of decisions, which no attack within T leaves", conformalAbout, anyNumber)
+	cmd, f := newCommand("conformal", "prediction sets that hold the true class under attack", conformalAbout, anyNumber)
 	f.StringSliceVar(&c.calibration, "calibration", nil, "result files of the calibration points; required")
 	f.StringVar(&c.labels, "calibration-label", "", "label file of their data; required")
 	f.StringVar(&c.alpha, "alpha", "0.1", "how often a set may miss the true class")
