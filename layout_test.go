@@ -179,7 +179,8 @@ var mayImport = map[string][]string{
 	"psafe/internal/testkit/provetest": {
 		"psafe/internal/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
-	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/tell/conformal": {"psafe/host/arith", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/tell/summary":   {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
 		"psafe/host/prove/decide",
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
@@ -217,7 +218,7 @@ var mayImport = map[string][]string{
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
 		"psafe/host/prove", "psafe/host/prove/probability", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
-		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
+		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/conformal", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",
 	},
 	"psafe/internal/child":            {"psafe/internal/fault", "psafe/internal/infile"},

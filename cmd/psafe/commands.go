@@ -23,7 +23,7 @@ func commands() []*cobra.Command {
 	return []*cobra.Command{
 		certifyCommand(), radiusCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
 		checkCommand(), inspectCommand(), predictCommand(), convertCommand(), exporterCommand(), devicesCommand(),
-		crosscheckCommand(), benchCommand(), summaryCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
+		crosscheckCommand(), benchCommand(), summaryCommand(), conformalCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
 		completionCommand(), manCommand(), versionCommand(),
 	}
 }

@@ -11,17 +11,18 @@ import (
 // absent, which shows that none is read before. The commands without read a campaign's folder
 // first: testdata/script/campaign.txtar, submit.txtar and plan.txtar have them.
 var writes = map[string][]string{
-	"certify":  {"--posterior", "absent.npz", "--eps", "0", "--inputs", "absent.csv", "--out"},
-	"radius":   {"--posterior", "absent.npz", "--most", "1", "--inputs", "absent.csv", "--out"},
-	"predict":  {"--posterior", "absent.npz", "--inputs", "absent.csv", "--out"},
-	"convert":  {"absent.npz", "--out"},
-	"exporter": {"--out"},
-	"plot":     {"eps", "absent.jsonl", "--out"},
-	"report":   {"absent.jsonl", "--out"},
-	"paper":    {"regression", "--posterior", "absent.npz", "--out"},
-	"train":    {"--data", "absent.csv", "--task", "regression", "--out"},
-	"man":      {},
-	"merge":    nil, "plan": nil, "submit": nil,
+	"certify":   {"--posterior", "absent.npz", "--eps", "0", "--inputs", "absent.csv", "--out"},
+	"radius":    {"--posterior", "absent.npz", "--most", "1", "--inputs", "absent.csv", "--out"},
+	"predict":   {"--posterior", "absent.npz", "--inputs", "absent.csv", "--out"},
+	"convert":   {"absent.npz", "--out"},
+	"exporter":  {"--out"},
+	"plot":      {"eps", "absent.jsonl", "--out"},
+	"report":    {"absent.jsonl", "--out"},
+	"conformal": {"absent.jsonl", "--calibration", "absent.jsonl", "--calibration-label", "absent.npy", "--out"},
+	"paper":     {"regression", "--posterior", "absent.npz", "--out"},
+	"train":     {"--data", "absent.csv", "--task", "regression", "--out"},
+	"man":       {},
+	"merge":     nil, "plan": nil, "submit": nil,
 }
 
 // written are the files that commands write to a folder which is named, and the kinds of files

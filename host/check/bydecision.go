@@ -21,6 +21,9 @@ func (q *question) decided(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n := q.post.Outputs(); d.ClassUpper != nil && len(d.ClassUpper) != n {
+		return fmt.Errorf("decision: class_upper is of %d classes, the network has %d", len(d.ClassUpper), n)
+	}
 	bound, err := q.predictor(proof)
 	if err != nil {
 		return err
@@ -31,13 +34,13 @@ func (q *question) decided(ctx context.Context) error {
 	vote := func(p *decide.Predictive) bool { return least(d.Vote, p.Vote) || d.Vote.Cmp(q.PLower.Exact) <= 0 }
 	enough := func(p *decide.Predictive) bool {
 		return least(d.Lower, p.Lower) && (d.RivalUpper.Is(1) || d.RivalUpper.Rat().Cmp(law.ExactRat(p.MostRival())) >= 0) &&
-			d.Gap.Rat().Cmp(law.ExactRat(p.LeastGap())) <= 0 && vote(p)
+			d.Gap.Rat().Cmp(law.ExactRat(p.LeastGap())) <= 0 && vote(p) && q.classesBounded(p.Rivals)
 	}
 	cells, err := cases.CellsOf(q.task.T, proof.Cells)
 	if err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
-	if d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 {
+	if d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 && q.classesBounded(nil) {
 		cells = nil // nothing is claimed of them
 	}
 	costs, err := q.costsOf()
@@ -71,13 +74,28 @@ func (q *question) decided(ctx context.Context) error {
 	}
 	all = with(all)
 	if cells != nil && !enough(all) {
-		return fmt.Errorf("decision: lower %v, rival_upper %v, gap %v, vote %v; proved are %v, %v, %v, %v",
-			d.Lower, d.RivalUpper, d.Gap, d.Vote, all.Lower, all.MostRival(), all.LeastGap(), all.Vote)
+		return fmt.Errorf("decision: lower %v, rival_upper %v, class_upper %v, gap %v, vote %v; proved are %v, %v, %v, %v, %v",
+			d.Lower, d.RivalUpper, d.ClassUpper, d.Gap, d.Vote, all.Lower, all.MostRival(), all.Rivals, all.LeastGap(), all.Vote)
 	}
 	if d.RivalGap == nil {
 		return nil
 	}
 	return q.refuted(ctx, costs, proof, bound)
+}
+
+// classesBounded reports whether the class_upper of a record, if it has one, is no less than what is proved of
+// the classes but c, in their order: 1 where nothing is (nil).
+func (q *question) classesBounded(rivals []float64) bool {
+	for k, u := range q.Decision.ClassUpper {
+		proved := 1.0
+		if k != q.task.Label && rivals != nil {
+			proved = rivals[decide.RowOf(q.task.Label, k)]
+		}
+		if !u.Is(1) && u.Rat().Cmp(law.ExactRat(proved)) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // confined returns what follows from margins that are all at least that of the proof, for all networks whose

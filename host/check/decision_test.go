@@ -148,6 +148,9 @@ func forgedDecisions(t *testing.T, rng *rand.Rand, line []byte) map[string][]byt
 	}
 	add("lower", `"decision":\{.*?"lower":([^,]*)`, better(true))
 	add("rival_upper", `"rival_upper":([^,]*)`, better(false))
+	add("class_upper of a class", `"class_upper":\[([^,\]]*)`, better(false))
+	add("class_upper of the last", `"class_upper":\[[^\]]*,([^,\]]*)\]`, better(false))
+	add("class_upper of one class more", `"class_upper":\[([^,\]]*)`, func(old string) string { return "1," + old })
 	add("gap", `"gap":([^,]*)`, better(true))
 	add("vote", `"vote":([^,}]*)`, better(true))
 	add("rival_gap", `"rival_gap":([^,}]*)`, better(true))

@@ -66,7 +66,38 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 		d.Vote = max(d.Vote, r.Lower())
 		r.Decision, r.Proof.Decision = d, &d.Proof
 	}
+	if err := drawnLower(ctx, e, cfg, results); err != nil {
+		return err
+	}
 	return decideConfined(ctx, e, cfg, results)
+}
+
+// drawnLower adds what the drawn networks have of the class of each task, if any are drawn and T is one box.
+func drawnLower(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
+	if cfg.Samples == 0 || e.Posterior.Networks() != nil || cfg.Rule.Probit {
+		return nil
+	}
+	var tasks []property.Task
+	var of []*claim.Decision
+	for _, r := range results {
+		if len(r.Task.T) == 1 {
+			tasks, of = append(tasks, *r.Task), append(of, r.Decision)
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	lower, err := decide.DrawnSoftmax(ctx, e, decide.Draws{Networks: cfg.Samples, Seed: cfg.Seed}, tasks)
+	if err != nil {
+		if e.Cut(err) { // the time is up: nothing is said of the draws
+			return nil
+		}
+		return err
+	}
+	for i, d := range of {
+		d.DrawnLower = &lower[i]
+	}
+	return nil
 }
 
 // confinedMargin is the lower bound to prove of all margins for all networks whose noise is confined: as good as
@@ -106,7 +137,10 @@ func decideConfined(ctx context.Context, e *engine.Engine, cfg Config, results [
 func confined(d *claim.Decision, r *claim.Result, margin float64) {
 	p := probability.AheadPredictive(r.Lower(), margin, len(r.Task.S.Rows))
 	d.Lower = max(d.Lower, slack.ChanceDown(p.LowerDown))
-	d.RivalUpper = min(d.RivalUpper, slack.ChanceUp(p.MostRival()))
+	for k, u := range p.RivalsUp {
+		p.RivalsUp[k] = slack.ChanceUp(u)
+	}
+	d.BoundRivals(r.Task.Label, p.RivalsUp)
 	d.Gap, d.Vote = max(d.Gap, slack.ChanceDown(p.LeastGap())), max(d.Vote, slack.ChanceDown(r.Lower()))
 	d.Proof.Margin, d.Proof.PhasesTau, d.Proof.Phases = margin, r.Tau, r.Proof.Phases
 }

@@ -135,6 +135,9 @@ func against(t *testing.T, name string, task *property.Task, d *claim.Decision, 
 		t.Errorf("%s: lower %v and vote %v, they are %v and %v", name, d.Lower, d.Vote, pi[c], vote)
 	}
 	for k, p := range pi {
+		if k == c && d.ClassUpper[k] != 1 || d.ClassUpper[k] < p-slack[k] || d.RivalUpper < d.ClassUpper[k] && k != c {
+			t.Errorf("%s: class %d: class_upper %v of rival_upper %v, it is %v", name, k, d.ClassUpper, d.RivalUpper, p)
+		}
 		if k != c && (d.RivalUpper < p-slack[k] || d.Action == nil && d.Gap > pi[c]-p+slack[c]+slack[k]) {
 			t.Errorf("%s: class %d: rival_upper %v and gap %v, they are %v and %v", name, k, d.RivalUpper, d.Gap, p, pi[c]-p)
 		}

@@ -180,12 +180,21 @@ type Decision struct {
 	RivalUpper Up     `json:"rival_upper"`
 	Gap        Down   `json:"gap"`
 	Vote       Down   `json:"vote"`
+	// ClassUpper bounds pi_k for each class k, c itself with 1.
+	ClassUpper []Up `json:"class_upper,omitempty"`
+	// DrawnLower is of the drawn networks alone, where there are such.
+	DrawnLower *Down `json:"drawn_lower,omitempty"`
 	// RivalGap is there where another class was proved to have more at a point of T, or another action
 	// to be cheaper.
 	RivalGap *Down `json:"rival_gap,omitempty"`
+	// ClassOf is ClassOfMean where the mean network says c, empty where somebody else does.
+	ClassOf string `json:"class_of,omitempty"`
 	// Action is the one that is proved, where costs decide.
 	Action *int `json:"action,omitempty"`
 }
+
+// ClassOfMean is the word for the class that the mean network says.
+const ClassOfMean = "mean"
 
 // OutputMean bounds the mean over the posterior of each output, on T (claim.Mean).
 type OutputMean struct {
@@ -268,7 +277,16 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 		r.EachLower = finite[Down](d.Lower)
 	}
 	if d := res.Decision; d != nil {
-		r.Decision = &Decision{d.Verdict(), Down(d.Lower), Up(d.RivalUpper), Down(d.Gap), Down(d.Vote), nil, d.Action}
+		r.Decision = &Decision{Verdict: d.Verdict(), Lower: Down(d.Lower), RivalUpper: Up(d.RivalUpper), Gap: Down(d.Gap), Vote: Down(d.Vote), Action: d.Action}
+		if res.Task.ByMean {
+			r.Decision.ClassOf = ClassOfMean
+		}
+		for _, u := range d.ClassUpper {
+			r.Decision.ClassUpper = append(r.Decision.ClassUpper, Up(u))
+		}
+		if d.DrawnLower != nil {
+			r.Decision.DrawnLower = finite[Down](*d.DrawnLower)
+		}
 		if d.RivalGap > 0 {
 			r.Decision.RivalGap = finite[Down](d.RivalGap)
 		}

@@ -28,6 +28,11 @@ func (r *Record) consistentDecision() error {
 			return fmt.Errorf("decision: %s is %v", of.field, of.is)
 		}
 	}
+	for k, u := range d.ClassUpper {
+		if u == nil || u.Cmp(zero) < 0 || u.Cmp(one) > 0 {
+			return fmt.Errorf("decision: class_upper of class %d is %v", k, u)
+		}
+	}
 	proof, err := r.Proof.ReadDecision()
 	switch {
 	case err != nil:
@@ -46,6 +51,8 @@ func (r *Record) consistentDecision() error {
 		return errors.New("decision: the proof has classes of reference without an action, or lacks them")
 	case (proof.Phases != nil) != (proof.Margin != 0) || (proof.Phases != nil) != (proof.PhasesTau != 0) || proof.Margin < 0 || proof.Phases != nil && d.Action != nil:
 		return errors.New("decision: the proof has phases without a margin above 0 and a tau, or one of these without phases, or with an action")
+	case d.DrawnLower != nil && (r.Statistical == nil || d.DrawnLower.Cmp(zero) < 0 || d.DrawnLower.Cmp(one) > 0):
+		return fmt.Errorf("decision: drawn_lower is %v, and statistical is there: %v", d.DrawnLower, r.Statistical != nil)
 	case d.RivalGap != nil && !(d.RivalGap.Cmp(zero) > 0):
 		return fmt.Errorf("decision: rival_gap is %v, which claims nothing", d.RivalGap)
 	}

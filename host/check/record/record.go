@@ -134,17 +134,20 @@ func Parse(line []byte) (*Record, error) {
 }
 
 // decision holds what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <= RivalUpper
-// and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a share of at least
+// and <= ClassUpper[k], and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a share of at least
 // Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With an Action, Gap
 // and RivalGap are about costs.
 type decision struct {
-	Verdict    string   `json:"verdict"`
-	Lower      *Decimal `json:"lower"`
-	RivalUpper *Decimal `json:"rival_upper"`
-	Gap        *Decimal `json:"gap"`
-	Vote       *Decimal `json:"vote"`
-	RivalGap   *Decimal `json:"rival_gap,omitempty"`
-	Action     *int     `json:"action,omitempty"`
+	Verdict    string     `json:"verdict"`
+	Lower      *Decimal   `json:"lower"`
+	RivalUpper *Decimal   `json:"rival_upper"`
+	Gap        *Decimal   `json:"gap"`
+	Vote       *Decimal   `json:"vote"`
+	ClassUpper []*Decimal `json:"class_upper,omitempty"`
+	DrawnLower *Decimal   `json:"drawn_lower,omitempty"`
+	RivalGap   *Decimal   `json:"rival_gap,omitempty"`
+	ClassOf    string     `json:"class_of,omitempty"`
+	Action     *int       `json:"action,omitempty"`
 }
 
 // mean holds what a record claims: Lower[i] <= E f_i(x) <= Upper[i] for all x of T, and SDLower[i] and

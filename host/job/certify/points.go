@@ -62,8 +62,10 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
 	list.n = len(radii) * len(index)
+	label, _, _ := p.classLabel()
+	byMean := label == "" && property.NeedsClass(p.Property)
 	around := func(n int, r radius) (property.Task, error) {
-		task := property.Task{Index: index[n], Eps: r.text, EpsSHA256: r.region.EpsSHA256}
+		task := property.Task{Index: index[n], Eps: r.text, EpsSHA256: r.region.EpsSHA256, ByMean: byMean}
 		var err error
 		if task.S, task.Label, err = safe(task.Index); err == nil {
 			err = list.give(&task, points, r.region)

@@ -17,6 +17,11 @@ type Decision struct {
 	Lower, RivalUpper, Gap float64
 	// Vote is at most the share of networks, at every x of T, that no other class is above c for.
 	Vote float64
+	// ClassUpper >= pi_k(x) for all x of T, by class, with 1 for class c.
+	ClassUpper []float64
+	// DrawnLower is at most the mean over drawn networks of softmax_c(f(x)) where it is least on T: of the
+	// draws, no bound of pi_c. Nil where no networks were drawn.
+	DrawnLower *float64
 	// RivalGap <= pi_k(x) - pi_c(x) for k = Proof.Rival at the witness; 0 without one.
 	RivalGap float64
 	// Action is set where costs decide. Then Gap is at most what any other action's expected cost is above
@@ -25,6 +30,25 @@ type Decision struct {
 	Action *int
 	// Proof holds what psafe check needs to prove all that again.
 	Proof DecisionProof
+}
+
+// BoundRivals takes in upper bounds of the probabilities of all classes but c, in their order.
+func (d *Decision) BoundRivals(c int, up []float64) {
+	if d.ClassUpper == nil {
+		d.ClassUpper = slices.Repeat([]float64{1}, len(up)+1)
+	}
+	for k, u := range up {
+		if k >= c {
+			k++
+		}
+		d.ClassUpper[k] = min(d.ClassUpper[k], u)
+	}
+	d.RivalUpper = 0
+	for k, u := range d.ClassUpper {
+		if k != c {
+			d.RivalUpper = max(d.RivalUpper, u)
+		}
+	}
 }
 
 // DecisionProof holds how a decision was shown: on the cells of T, each with its tau, as Proof.Cells and

@@ -338,14 +338,15 @@ func (d *decider) decision(roots []*cell) *claim.Decision {
 		trees, leaves = d.leaves(c, trees, leaves)
 	}
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
-	taus := make([]float64, len(leaves))
+	taus, rivals := make([]float64, len(leaves)), []float64(nil)
 	for l, c := range leaves {
 		s := d.known[c]
 		r.Lower, r.Gap, r.Vote = min(r.Lower, s.LowerDown), min(r.Gap, s.LeastGap()), min(r.Vote, s.vote)
-		r.RivalUpper, taus[l] = max(r.RivalUpper, s.MostRival()), c.tau
+		rivals, taus[l] = probability.WorseRivals(rivals, s.RivalsUp), c.tau
 	}
 	r.Lower, r.Vote = max(0, slack.PredictiveDown(r.Lower)), max(0, slack.PredictiveDown(r.Vote))
-	r.Gap, r.RivalUpper = max(-1, d.priced[roots[0].task].GapDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
+	r.Gap = max(-1, d.priced[roots[0].task].GapDown(r.Gap))
+	r.BoundRivals(roots[0].task.Label, slack.EachPredictiveUp(rivals))
 	r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
 	return r
 }

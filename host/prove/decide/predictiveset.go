@@ -238,6 +238,7 @@ func (p *predictives) axisOf(b property.Box, qs []*question) int {
 func (p *predictives) decisionOf(roots []*predictiveCell) *claim.Decision {
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
 	var trees []int
+	var rivals []float64
 	var add func(a *predictiveCell)
 	add = func(a *predictiveCell) {
 		if a.parts != nil {
@@ -249,14 +250,14 @@ func (p *predictives) decisionOf(roots []*predictiveCell) *claim.Decision {
 		}
 		trees = append(trees, claim.Leaf)
 		r.Lower, r.Gap, r.Vote = min(r.Lower, a.LowerDown), min(r.Gap, a.LeastGap()), min(r.Vote, a.vote)
-		r.RivalUpper = max(r.RivalUpper, a.MostRival())
+		rivals = probability.WorseRivals(rivals, a.RivalsUp)
 	}
 	for _, a := range roots {
 		add(a)
 	}
 	// The vote is a share of networks, which check counts as well.
 	r.Lower, r.Gap = max(0, slack.PredictiveDown(r.Lower)), max(-1, p.priced.GapDown(r.Gap))
-	r.RivalUpper = slack.PredictiveUp(r.RivalUpper)
+	r.BoundRivals(p.task.Label, slack.EachPredictiveUp(rivals))
 	r.Proof.Cells = claim.UncutCells(trees)
 	p.priced.Note(r)
 	return r

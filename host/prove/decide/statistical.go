@@ -37,22 +37,7 @@ var keepDraws = engine.Keep[keptDraws]{New: func(*engine.Engine) *keptDraws { re
 // many are proved safe and how many proved unsafe (docs/theory.md, section 6.1).
 func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]*claim.Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
-	kept := keepDraws.Of(e)
-	if kept.seed != d.Seed {
-		*kept = keptDraws{seed: d.Seed}
-	}
-	draw := func(ctx context.Context, i int) (drawn, error) {
-		if i < len(kept.nets) {
-			return kept.nets[i], nil
-		}
-		w := e.Posterior.NewWeights()
-		err := e.Posterior.DrawUntil(d.Seed, i, w, ctx.Err)
-		if err == nil && i == len(kept.nets) && (i+1)*e.Normal.Weights() <= mostKept {
-			kept.nets = append(kept.nets, w)
-		}
-		return w, err
-	}
-	all := census{e: e, cells: mostPieces(d.Cells, e.Normal.Inputs()), phases: drawnPhases, n: d.Networks, net: draw}
+	all := census{e: e, cells: mostPieces(d.Cells, e.Normal.Inputs()), phases: drawnPhases, n: d.Networks, net: d.from(e)}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
 		for t, r := range rulings {
 			switch r.ruling {
@@ -72,4 +57,23 @@ func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []propert
 		results[t].Samples, results[t].Statistic = d.Networks, claim.NewStatistic(d.Networks, safe[t], unsafe[t], d.Confidence)
 	}
 	return results, nil
+}
+
+// from returns what draws network i, and keeps the first ones.
+func (d Draws) from(e *engine.Engine) func(ctx context.Context, i int) (drawn, error) {
+	kept := keepDraws.Of(e)
+	if kept.seed != d.Seed {
+		*kept = keptDraws{seed: d.Seed}
+	}
+	return func(ctx context.Context, i int) (drawn, error) {
+		if i < len(kept.nets) {
+			return kept.nets[i], nil
+		}
+		w := e.Posterior.NewWeights()
+		err := e.Posterior.DrawUntil(d.Seed, i, w, ctx.Err)
+		if err == nil && i == len(kept.nets) && (i+1)*e.Normal.Weights() <= mostKept {
+			kept.nets = append(kept.nets, w)
+		}
+		return w, err
+	}
 }

@@ -1,6 +1,10 @@
 package probability
 
-import "psafe/host/arith"
+import (
+	"slices"
+
+	"psafe/host/arith"
+)
 
 // Predictive bounds the probabilities pi_k(x) = E_w softmax_k(f^w(x)) of the posterior predictive for
 // all x of a region at once, from margins of class c over the other classes k
@@ -29,6 +33,15 @@ func (p *Predictive) MostRival() float64 {
 		most = max(most, u)
 	}
 	return most
+}
+
+// WorseRivals returns the RivalsUp of two regions together; the first may be nil, of none.
+func WorseRivals(a, b []float64) []float64 {
+	worse := slices.Clone(b)
+	for k, u := range a {
+		worse[k] = max(worse[k], u)
+	}
+	return worse
 }
 
 // farMargin is from where on a margin is as good as a larger one: levels are put there by the tail.

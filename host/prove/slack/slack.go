@@ -76,6 +76,14 @@ func PredictiveUp(p float64) float64 {
 	return min(1, math.Nextafter(p+decisionKept(p), math.Inf(1)))
 }
 
+// EachPredictiveUp returns PredictiveUp of each number, in their place.
+func EachPredictiveUp(list []float64) []float64 {
+	for k, p := range list {
+		list[k] = PredictiveUp(p)
+	}
+	return list
+}
+
 // decisionKept is at least 0 for what is missing to certainty.
 func decisionKept(missing float64) float64 { return max(0, missing)*decisionShare + decisionMore }
 

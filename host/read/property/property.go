@@ -28,6 +28,8 @@ type Task struct {
 	Name string
 	// Label is the class the property speaks of, -1 if none.
 	Label int
+	// ByMean reports whether Label is what the mean network says of the point, whatever its true class is.
+	ByMean bool
 	// T is the union of input boxes, each of which contains the real one that
 	// was asked about.
 	T []Box
