@@ -20,6 +20,8 @@ type Map struct {
 	Cells []MapCell
 	// Safe, Unsafe and Unknown say what the verdicts mean, in the legend; the number of cells is added.
 	Safe, Unsafe, Unknown string
+	// Note, if it is not empty, is one more line of the legend.
+	Note string
 }
 
 // MapCell is the shadow of a box on the two axes: from Lo to Hi, of the length 0 or more.
@@ -133,6 +135,9 @@ func DrawMap(m *Map) (*Figure, error) {
 		if n := count[k.verdict]; n > 0 {
 			keys = append(keys, key{fmt.Sprintf("%s: %d of %d", k.text, n, len(m.Cells)), []plot.Thumbnailer{mapKey(k.verdict)}})
 		}
+	}
+	if m.Note != "" {
+		keys = append(keys, key{m.Note, nil})
 	}
 	return withLegend(p, heatWidth, heatHeight, keys), nil
 }
