@@ -238,6 +238,11 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 	if done, err := c.supervise(ctx, job, stdout, stderr); done || err != nil {
 		return err
 	}
+	return c.compute(ctx, job, stdout, stderr)
+}
+
+// compute is run in the process that computes.
+func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	job.Version, job.Stdout, job.Open = version(), forProgram(stdout), c.device.opener(stderr)
 	progress := newProgress(stderr, c.progress)
 	// Records on a terminal show by themselves how far the run is.

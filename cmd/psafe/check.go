@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/check"
 	"psafe/host/job/campaign"
+	"psafe/host/job/certify"
 	"psafe/host/record"
 	"psafe/internal/infile"
 )
@@ -23,7 +26,9 @@ network is computed by the code that made them.
   psafe certify ... | psafe check -
 
 A record that does not pass is one line that names the file, the line and the
-field. The exit status is 1 if there is one, or if a task of a run is missing.`
+field. The exit status is 1 if there is one, or if a task of a run is missing.
+All cores are at work. What is interrupted tells what it has proved by then, and
+with --resume the same command goes on from there.`
 
 // checkFlags are the flags of check.
 type checkFlags struct {
@@ -31,6 +36,8 @@ type checkFlags struct {
 	sample float64
 	seed   uint64
 	line   int
+	resume string
+	total  time.Duration
 	quiet  bool
 	json   bool
 }
@@ -42,7 +49,9 @@ func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; the others are only read")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
 	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; the others are only read")
-	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
+	f.StringVar(&c.resume, "resume", "", "`FILE` that keeps which records this version has proved again, by their content: these are not proved anew")
+	f.DurationVar(&c.total, "total-time-limit", 0, "how long the check may take, such as 1h; it then ends with status 5 and tells what it has proved (default no limit)")
+	f.BoolVar(&c.quiet, "quiet", false, "no progress: neither a bar nor a line every 30 s")
 	f.BoolVar(&c.json, "json", false, jsonLinesUsage)
 }
 
@@ -53,6 +62,10 @@ func (c *checkFlags) mistaken(f *pflag.FlagSet) error {
 		return errors.New("check needs a result file: name those that psafe certify --out wrote, or - for standard input: psafe check results.jsonl")
 	case !(c.sample >= 0 && c.sample <= 1):
 		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
+	case f.Changed("total-time-limit") && c.total <= 0:
+		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", c.total)
+	case f.Changed("resume") && c.resume == "":
+		return errors.New("--resume names no file: name one that need not be there yet")
 	case !f.Changed("line"):
 		return nil
 	case c.line < 1:
@@ -73,38 +86,70 @@ func checkCommand() *cobra.Command {
 		if err := c.mistaken(f); err != nil {
 			return err
 		}
-		t := checked{flags: &c, stdout: stdout, progress: &bar{w: stderr}, draw: rand.New(rand.NewPCG(c.seed, 0))}
-		t.checker.Given = c.Files
-		if !c.quiet {
+		before, err := openProved(c.resume, f.Args())
+		if err != nil {
+			return err
+		}
+		t := checked{flags: &c, stdout: stdout, progress: newProgress(stderr, progressAuto), before: before, draw: rand.New(rand.NewPCG(c.seed, 0))}
+		t.progress.what = "records"
+		if c.quiet {
+			t.progress.word = progressNone
+		} else {
 			t.total = countRecords(f.Args())
 		}
-		for _, path := range f.Args() {
-			if err := t.file(ctx, path); err != nil {
-				t.progress.end()
-				return err
-			}
-		}
-		t.progress.end()
-		return t.end()
+		return t.all(ctx, f.Args(), stderr)
 	})
 }
 
 // checked holds what has been checked so far.
 type checked struct {
 	flags                           *checkFlags
-	checker                         check.Checker
 	runs                            check.Runs
+	before                          *proved
 	draw                            *rand.Rand
 	stdout                          io.Writer
-	progress                        *bar
+	progress                        *progress
 	total, records, proved, refused int
+	earlier                         int  // of proved: by --resume
 	nothing                         int  // claimed
 	found                           bool // --line
 	statistical                     bool
+	absent                          error // of a file that records name
 }
 
-// file checks a result file.
-func (t *checked) file(ctx context.Context, path string) error {
+// all checks all files and tells what came out, or so far.
+func (t *checked) all(outer context.Context, paths []string, stderr io.Writer) error {
+	ctx := outer
+	if t.flags.total > 0 {
+		limited, cancel := context.WithTimeout(outer, t.flags.total)
+		defer cancel()
+		defer endLate(&t.flags.total, stderr)()
+		ctx = limited
+	}
+	t.progress.update(0, t.total)
+	err := check.OnCores(ctx, t.flags.Files, func(put check.Put) error {
+		for _, path := range paths {
+			if err := t.file(ctx, put, path); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	t.progress.end()
+	switch {
+	case ctx.Err() != nil:
+		return t.soFar(outer.Err() == nil)
+	case err != nil:
+		return errors.Join(err, t.before.leave())
+	}
+	if err := t.before.complete(); err != nil {
+		return err
+	}
+	return t.end()
+}
+
+// file hands the lines of a result file to checkers.
+func (t *checked) file(ctx context.Context, put check.Put, path string) error {
 	if err := record.NoTable(path); err != nil {
 		return err
 	}
@@ -121,39 +166,57 @@ func (t *checked) file(ctx context.Context, path string) error {
 	}
 	defer file.Close()
 	err = check.Lines(file, func(n int, line []byte) error {
-		prove := t.draw.Float64() < t.flags.sample
+		l := asked{path: path, n: n, prove: t.draw.Float64() < t.flags.sample, digest: provedDigest(line)}
 		if t.flags.line > 0 {
-			prove = n == t.flags.line
-			t.found = t.found || prove
+			l.prove = n == t.flags.line
+			t.found = t.found || l.prove
 		}
-		v, err := t.checker.Check(ctx, line, !prove)
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		t.runs.Add(v)
-		t.records++
-		t.statistical = t.statistical || v.Statistical
-		switch {
-		case v.Refused != nil:
-			t.refused++
-			t.progress.end()
-			if err := t.say(refusedLine{path, n, v.Refused.Error()}, fmt.Sprintf("%s: line %d: %s", plain(path), n, plain(v.Refused.Error()))); err != nil {
-				return err
-			}
-		case prove && !v.Claims:
-			t.nothing++
-		case prove:
-			t.proved++
-		}
-		if t.total > 0 {
-			t.progress.update(t.records, t.total)
-		}
-		return nil
+		l.earlier = l.prove && t.before.has(l.digest)
+		return put(line, !l.prove || l.earlier, func(v check.Verdict, err error) error { return t.told(&l, v, err) })
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && t.absent == nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return err
+}
+
+// asked is a line of a file: whether it is to be proved, and was proved earlier.
+type asked struct {
+	path           string
+	n              int
+	prove, earlier bool
+	digest         [sha256.Size]byte
+}
+
+// told takes in what came of a line.
+func (t *checked) told(l *asked, v check.Verdict, err error) error {
+	if err != nil {
+		t.absent = fmt.Errorf("%s: line %d: %w", l.path, l.n, err)
+		return t.absent
+	}
+	t.runs.Add(v)
+	t.records++
+	t.statistical = t.statistical || v.Statistical
+	switch {
+	case v.Refused != nil:
+		t.refused++
+		t.progress.clear()
+		if err := t.say(refusedLine{l.path, l.n, v.Refused.Error()}, fmt.Sprintf("%s: line %d: %s", plain(l.path), l.n, plain(v.Refused.Error()))); err != nil {
+			return err
+		}
+	case l.prove && !v.Claims:
+		t.nothing++
+	case l.earlier:
+		t.proved++
+		t.earlier++
+	case l.prove:
+		t.proved++
+		if err := t.before.add(l.digest); err != nil {
+			return err
+		}
+	}
+	t.progress.update(t.records, t.total)
+	return nil
 }
 
 // say writes a line for people, or with --json for programs.
@@ -179,18 +242,7 @@ func (t *checked) end() error {
 	if t.flags.line > 0 && !t.found {
 		return fmt.Errorf("--line %d has no record: the file has %d records: give the line of one", t.flags.line, t.records)
 	}
-	unproved := t.records - t.proved - t.nothing - t.refused
-	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)
-	if t.nothing > 0 {
-		summary += fmt.Sprintf(", %d claim nothing", t.nothing)
-	}
-	if unproved > 0 {
-		summary += fmt.Sprintf(", %d only read", unproved)
-	}
-	if t.statistical {
-		summary += "; statistical intervals are not proved: what was drawn is not in a record"
-	}
-	if err := t.say(checkedLine{t.records, t.proved, t.refused, t.nothing, unproved, len(gaps), t.statistical}, summary); err != nil {
+	if err := t.say(t.sums(len(gaps), ""), t.summary(fmt.Sprintf("%d records", t.records))); err != nil {
 		return err
 	}
 	switch {
@@ -200,6 +252,54 @@ func (t *checked) end() error {
 		return &statusError{exitDifference, errors.New("not all tasks of a run are there once")}
 	}
 	return nil
+}
+
+// soFar tells what came out until the check was ended, by a limit of time or a signal.
+func (t *checked) soFar(late bool) error {
+	words, of := "interrupted", fmt.Sprintf("%d records so far", t.records)
+	if late {
+		words = "time limit"
+	}
+	if t.total > 0 {
+		of = fmt.Sprintf("%d of %d records so far", t.records, t.total)
+	}
+	if err := errors.Join(t.say(t.sums(0, words), t.summary(of)), t.before.leave()); err != nil {
+		return err
+	}
+	next := ": add --resume FILE to keep what is proved"
+	if t.flags.resume != "" {
+		next = ": the same command goes on from there"
+	}
+	if late {
+		return &certify.OutOfTime{Words: next}
+	}
+	return &certify.Interrupted{Words: next}
+}
+
+// summary says how many of these records came out how.
+func (t *checked) summary(records string) string {
+	text := fmt.Sprintf("%s: %d proved again", records, t.proved)
+	if t.earlier > 0 {
+		text += fmt.Sprintf(" (%d of them earlier, by %s)", t.earlier, plain(t.flags.resume))
+	}
+	text += fmt.Sprintf(", %d refused", t.refused)
+	if t.nothing > 0 {
+		text += fmt.Sprintf(", %d claim nothing", t.nothing)
+	}
+	if n := t.onlyRead(); n > 0 {
+		text += fmt.Sprintf(", %d only read", n)
+	}
+	if t.statistical {
+		text += "; statistical intervals are not proved: what was drawn is not in a record"
+	}
+	return text
+}
+
+func (t *checked) onlyRead() int { return t.records - t.proved - t.nothing - t.refused }
+
+// sums is summary for programs.
+func (t *checked) sums(gaps int, stopped string) checkedLine {
+	return checkedLine{t.records, t.proved, t.earlier, t.refused, t.nothing, t.onlyRead(), gaps, t.statistical, stopped}
 }
 
 // countRecords returns how many records there are, for the progress bar, 0 if that cannot be known
@@ -230,11 +330,13 @@ type gapLine struct {
 }
 
 type checkedLine struct {
-	Records     int  `json:"records"`
-	Proved      int  `json:"proved"`
-	Refused     int  `json:"refused"`
-	Nothing     int  `json:"claim_nothing"`
-	Read        int  `json:"only_read"`
-	Gaps        int  `json:"gaps"`
-	Statistical bool `json:"statistical"`
+	Records     int    `json:"records"`
+	Proved      int    `json:"proved"`
+	Earlier     int    `json:"proved_earlier,omitempty"`
+	Refused     int    `json:"refused"`
+	Nothing     int    `json:"claim_nothing"`
+	Read        int    `json:"only_read"`
+	Gaps        int    `json:"gaps"`
+	Statistical bool   `json:"statistical"`
+	Stopped     string `json:"stopped,omitempty"`
 }

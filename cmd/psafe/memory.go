@@ -29,7 +29,7 @@ func (e *outOfMemory) Error() string {
 func watchesOver() bool { return worker == nil && child.CanWork && infile.Limited() }
 
 // superviseThemselves are the commands that decide by themselves where they compute.
-var superviseThemselves = []string{"certify", "radius", "verify", "run", "crosscheck", "bench", "paper"}
+var superviseThemselves = []string{"certify", "radius", "map", "verify", "run", "crosscheck", "bench", "paper"}
 
 // beside runs a command of another name in a child, if its memory is limited.
 func beside(ctx context.Context, name string, stdout, stderr io.Writer) (done bool, err error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ the same bytes.
   psafe plot histogram DIR --out fig.svg            how many have which bounds
   psafe plot quantiles DIR --out fig.svg            p_lower of most, against eps
   psafe plot radii radii.jsonl --out fig.svg        share certified up to eps
-  psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png`
+  psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
+  psafe plot map map.jsonl --out fig.svg            verdicts of boxes`
 
 // plotFlags are all flags of plot as typed.
 type plotFlags struct {
@@ -46,8 +48,8 @@ func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
 	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
-	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
-	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
+	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named, required; map: the property file, if it is not where the records say")
+	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap, map: which two coordinates are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
 	f.StringVar(&p.labelColumn, "label-column", "", "heatmap: as of psafe certify: first, last, none or its name")
 }
@@ -57,6 +59,7 @@ var plotKinds = map[string][]string{
 	"eps":     {"by", "of"},
 	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
+	"map":     {"points", "columns"},
 
 	"histogram": {"by", "of"},
 	"quantiles": {"by"},
@@ -64,7 +67,7 @@ var plotKinds = map[string][]string{
 }
 
 // plotWords are the kinds of figures in the order of messages.
-var plotWords = []string{"eps", "bars", "histogram", "quantiles", "radii", "heatmap"}
+var plotWords = []string{"eps", "bars", "histogram", "quantiles", "radii", "heatmap", "map"}
 
 func plotCommand() *cobra.Command {
 	var p plotFlags
@@ -113,9 +116,9 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	own, known := plotKinds[kind]
 	if !known {
 		if kind == "" {
-			return "", errors.New("plot needs the kind of figure, eps, bars, histogram, quantiles, radii or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
+			return "", errors.New("plot needs the kind of figure, eps, bars, histogram, quantiles, radii, heatmap or map, and result files: psafe plot eps a.jsonl --out fig.svg")
 		}
-		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars, histogram, quantiles, radii or heatmap first, then result files%s", kind, nearest.Hint(kind, plotWords))
+		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars, histogram, quantiles, radii, heatmap or map first, then result files%s", kind, nearest.Hint(kind, plotWords))
 	}
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
@@ -195,6 +198,10 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 	case "radii":
 		return p.radii(records, plot.DrawRadii)
 	}
+	if kind == "map" {
+		drawing, err := p.mapOf(records)
+		return drawing, nil, err
+	}
 	points, err := p.coordinates(records[0])
 	if err != nil {
 		return nil, nil, err
@@ -221,6 +228,34 @@ func (p *plotFlags) radii(records []record.Placed, figure func([]plot.RadiiOf) (
 	}
 	drawing, err := figure(list)
 	return drawing, nil, err
+}
+
+// mapOf draws the boxes of the property file that records are about.
+func (p *plotFlags) mapOf(records []record.Placed) (*plot.Figure, error) {
+	cells, err := cellsOf(records, cmp.Or(p.points, records[0].Inputs))
+	if err != nil {
+		return nil, err
+	}
+	return drawCells(cells, p.columns)
+}
+
+// cellsOf reads the boxes of a property file, which records are about.
+func cellsOf(records []record.Placed, path string) (*plot.Cells, error) {
+	boxes, err := property.ReadBoxes(path)
+	if err != nil {
+		return nil, err
+	}
+	return plot.CellsOf(records, boxes)
+}
+
+// drawCells draws two coordinates of cells.
+func drawCells(cells *plot.Cells, columns []int) (*plot.Figure, error) {
+	for _, c := range columns {
+		if c < 0 || c >= cells.Inputs() {
+			return nil, fmt.Errorf("--columns %d: the boxes have coordinates 0 to %d", c, cells.Inputs()-1)
+		}
+	}
+	return plot.DrawMap(cells.Map([2]int(columns)))
 }
 
 // coordinates reads two columns of --points, scaled as for the record, and checks

@@ -61,7 +61,7 @@ func newProgress(w io.Writer, word string) *progress {
 	return p
 }
 
-// update takes in that done of total are finished; the first call starts the clock.
+// update takes in that done of total are finished, 0 if that is not known; the first call starts the clock.
 func (p *progress) update(done, total int) {
 	if p.word == progressNone {
 		return
@@ -74,7 +74,9 @@ func (p *progress) update(done, total int) {
 	}
 	p.done, p.total = done, total
 	if _, terminal := isTerminal(p.w); terminal && p.word == progressAuto {
-		p.bar.update(done, total)
+		if total > 0 {
+			p.bar.update(done, total)
+		}
 		return
 	}
 	if !first {
@@ -171,14 +173,24 @@ func (p *progress) line() {
 		fmt.Fprintf(p.w, "%s\n", text)
 		return
 	}
-	pace := "none finished yet"
-	if ok {
+	pace, of := "none finished yet", fmt.Sprintf("%d of %d", p.done, p.total)
+	switch {
+	case p.total == 0:
+		pace, of = perSecond(rate, 2), fmt.Sprint(p.done)
+	case ok:
 		pace = fmt.Sprintf("%s, %v left", perSecond(rate, 2), left)
 	}
 	if p.underWay(time.Now()) {
 		pace += fmt.Sprintf("; %.1f%% of this pass", 100*p.pass)
 	}
-	fmt.Fprintf(p.w, "psafe: %d of %d %s, %s\n", p.done, p.total, p.what, pace)
+	fmt.Fprintf(p.w, "psafe: %s %s, %s\n", of, p.what, pace)
+}
+
+// clear makes room for a line; a bar comes back with the next update.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bar.end()
 }
 
 // end removes the bar, or says the last word in JSON.

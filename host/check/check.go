@@ -16,6 +16,19 @@ type Checker struct {
 	files files
 }
 
+// another is a checker that may be at work beside this one: they share what they have read.
+func (c *Checker) another() *Checker {
+	return &Checker{Given: c.Given, files: files{shared: c.held()}}
+}
+
+// held are the files that have been read.
+func (c *Checker) held() *shared {
+	if c.files.shared == nil {
+		c.files.shared = &shared{}
+	}
+	return c.files.shared
+}
+
 // Verdict holds what is said of a line of a result file.
 type Verdict struct {
 	// Task of Tasks, from 0, of the run Run, if the line contradicts nothing that it says itself.
@@ -64,6 +77,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 
 // prove proves the bounds of a record that is consistent.
 func (c *Checker) prove(ctx context.Context, r *record.Record) error {
+	c.held()
 	q, err := c.files.question(r, c.Given)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"psafe/host/check/noise"
 	"psafe/host/check/record"
@@ -20,23 +21,32 @@ import (
 // the record.
 type Files struct{ Posterior, SDFile, Inputs string }
 
-// files hold what records name, each read once. At most keptFiles of a kind are held at a time.
+// files hold what a checker has of what records name.
 type files struct {
+	*shared
+	// noisy is noisyPost as concentration LBP needs it, which keeps what it has computed: no two checkers share it.
+	noisy     *noise.Posterior
+	noisyPost *posterior.Posterior
+}
+
+// shared holds what records name, each read once, for all checkers of a pool; nobody writes to it. At most keptFiles
+// of a kind are held at a time.
+type shared struct {
+	mutex      sync.Mutex
 	posteriors map[string]*posterior.Posterior
 	points     map[string]*property.Points
 	tasks      map[string][]property.Task
 	templates  map[string]*templates
 	regions    map[string]*property.Region
 	norms      map[string]*property.Norm
-	// noisy is noisyPost as concentration LBP needs it.
-	noisy     *noise.Posterior
-	noisyPost *posterior.Posterior
 }
 
 const keptFiles = 4
 
 // kept returns what is held under the key, or reads it.
-func kept[T any](held *map[string]T, key string, read func() (T, error)) (T, error) {
+func kept[T any](of *shared, held *map[string]T, key string, read func() (T, error)) (T, error) {
+	of.mutex.Lock()
+	defer of.mutex.Unlock()
 	if v, ok := (*held)[key]; ok {
 		return v, nil
 	}
@@ -107,7 +117,7 @@ func (f *files) posterior(r *record.Record, given Files) (*posterior.Posterior, 
 		options.Activations = append(options.Activations, a)
 	}
 	key := strings.Join(append([]string{path, r.PosteriorScale, r.Predictive, r.PosteriorSD, sd}, r.Activations...), "\x00")
-	p, err := kept(&f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor, r.Predictive) })
+	p, err := kept(f.shared, &f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor, r.Predictive) })
 	switch {
 	case err != nil:
 		return nil, err

@@ -32,11 +32,12 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 	}
 	levels := 1
 	var apart []law.Noise // of what all layers have in common
+	var varies []float64  // of which this is the variance of how far it varies
 	if p.common != nil && p.Levels.Noise[k] {
-		own, apart = slices.Clone(own), make([]law.Noise, l.Out)
+		own, apart, varies = slices.Clone(own), make([]law.Noise, l.Out), make([]float64, l.Out)
 		box, reach := covary.FedBoxOf(p.Into(k)), p.ReachInto(k)
 		for i := range apart {
-			if apart[i], _ = p.common.Unit(k, i, l.Out, box, reach.Radius); k == 0 && p.point {
+			if apart[i], varies[i] = p.common.Unit(k, i, l.Out, box, reach.Radius); k == 0 && p.point {
 				apart[i].Mean = 0 // an input is no noise, so that both are one Gaussian of mean 0
 			}
 		}
@@ -87,7 +88,7 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 		h.Lower[i], h.Upper[i] = relax.LinesAround(l.Act, lo, hi, &p.By)
 	}
 	h.Arg = h.Pre
-	return h, p.varyOf(k)
+	return h, p.varyOf(k, varies)
 }
 
 // aroundCentre bounds the neurons of the first layer of a chain at the cell's centre, but for
@@ -160,29 +161,21 @@ func (p *CellPass) neuronLo(k, i int, sign float64, own law.Noise, tau float64, 
 }
 
 // varyOf bounds how far the pre-activations of layer k vary over the cell: mean and variance of
-// what bounds it, nil in a cell that is a point.
-func (p *CellPass) varyOf(k int) []law.Noise {
+// what bounds it, nil in a cell that is a point; more are variances to be added where the layer has noise, nil if none are.
+func (p *CellPass) varyOf(k int, more []float64) []law.Noise {
 	switch {
 	case p.point:
 		return nil
 	case p.ball != nil && k == 0:
 		return p.ball.units.vary
 	case p.Levels.Noise[k]:
-		return p.variation(k)
-	}
-	return p.fixedVariation(k)
-}
-
-// variation returns the variation of the deviations of layer k, with what all layers have in common.
-func (p *CellPass) variation(k int) []law.Noise {
-	list := p.Deviations[k].Variation(p.ReachInto(k))
-	for i := range list {
-		if p.common != nil {
-			_, v := p.common.Unit(k, i, len(list), covary.FedBoxOf(p.Into(k)), p.ReachInto(k).Radius)
+		list := p.Deviations[k].Variation(p.ReachInto(k))
+		for i, v := range more {
 			list[i].Variance = arith.SumUp(list[i].Variance, v)
 		}
+		return list
 	}
-	return list
+	return p.fixedVariation(k)
 }
 
 // fixedVariation is varyOf for a map without deviations: the variation is at most

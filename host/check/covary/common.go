@@ -7,7 +7,6 @@ import (
 	"psafe/host/arith"
 	"psafe/host/check/law"
 	"psafe/host/model/posterior"
-	"psafe/host/read/property"
 )
 
 // Noise that all layers have in common (docs/theory.md (92b)): SWAG's W = mean + D e + P z. D e is that
@@ -132,23 +131,19 @@ func (g *Gone) Clone() *Gone {
 
 // Meet adds layer k, of whose outputs the row has coefficients in [lo, hi].
 func (g *Gone) Meet(k int, lo, hi []float64, box FedBox) {
-	n, row := g.In[k]+1, &property.Row{CLo: lo, CHi: hi}
-	if !InRange(lo, hi, box.C, box.H) {
+	g.meet(g.entries(k, lo, hi), box)
+}
+
+// meet is Meet with what entries returns.
+func (g *Gone) meet(entries []arith.Interval, box FedBox) {
+	if entries == nil || !InRange(box.C, box.H) {
 		g.unknown = true
 		return
 	}
-	column := make([]float64, len(lo))
+	n := len(box.C)
 	for j := range n {
 		var square arith.Sum
-		for t, of := range g.Of[k] {
-			for o := range column {
-				column[o] = of[o*n+j]
-			}
-			if !InRange(column) {
-				g.unknown = true
-				return
-			}
-			b := Times(row, column, 0)
+		for t, b := range entries[j*g.Rank : (j+1)*g.Rank] {
 			g.middle[t] = g.middle[t].Plus(b.Times(arith.Exactly(box.C[j])))
 			if g.Alone && j < n-1 && box.H[j] != 0 {
 				g.b = append(g.b, b)
@@ -165,6 +160,45 @@ func (g *Gone) Meet(k int, lo, hi []float64, box FedBox) {
 			g.own.Add(arith.SqrtUp(max(0, square.Hi())), box.H[j])
 		}
 	}
+}
+
+// entries bounds the row's coefficients of input j, and of 1, in each column: at j rank and on. They are sums over the
+// outputs that have a coefficient, which of one neuron is one. It is nil where numbers are out of range.
+func (c *Common) entries(k int, lo, hi []float64) []arith.Interval {
+	n, same := c.In[k]+1, slices.Equal(lo, hi)
+	if !InRange(lo, hi) {
+		return nil
+	}
+	list := make([]arith.Interval, n*c.Rank)
+	least, most := make([]arith.Sum, n), make([]arith.Sum, n)
+	for t, of := range c.Of[k] {
+		clear(least)
+		clear(most)
+		for o := range lo {
+			if lo[o] == 0 && hi[o] == 0 {
+				continue
+			}
+			column := of[o*n : (o+1)*n]
+			if !InRange(column) {
+				return nil
+			}
+			for j, v := range column {
+				if same {
+					least[j] = least[j].With(lo[o], v)
+					continue
+				}
+				least[j].Add(arith.LeastProduct(lo[o], hi[o], v, v))
+				most[j].Add(arith.MostProduct(lo[o], hi[o], v, v))
+			}
+		}
+		if same {
+			copy(most, least)
+		}
+		for j := range list[:n] {
+			list[j*c.Rank+t] = arith.Of(least[j].Lo(), most[j].Hi())
+		}
+	}
+	return list
 }
 
 // Noise bounds P z in the row over the boxes.
@@ -215,9 +249,9 @@ func (g *Gone) form(centre float64) float64 {
 func (c *Common) Unit(k, i, out int, box FedBox, radius []float64) (own law.Noise, varies float64) {
 	row := make([]float64, out)
 	row[i] = 1
-	g := c.Start()
-	g.Meet(k, row, row, box)
-	v := c.Start()
-	v.Meet(k, row, row, around(radius))
+	entries := c.entries(k, row, row)
+	g, v := c.Start(), c.Start()
+	g.meet(entries, box)
+	v.meet(entries, around(radius))
 	return g.Noise(), v.Noise().Variance
 }

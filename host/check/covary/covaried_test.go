@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/check/relax"
@@ -117,7 +118,7 @@ func TestCommon(t *testing.T) {
 		post := checktest.RandomCovaried(rng, 1+i/2%2, 0, math.Exp2(float64(rng.IntN(12)-8)), sizes...)
 		rank, divisor := sumtest.SharedRank(post)
 		g := NewCommon(post).Start()
-		width, l1 := float64(i%2), 0.0
+		width, l1, loose := float64(i%2), 0.0, float64(i/2%3%2) // of boxes, of marginals, of coefficients
 		var rows, corner [][]float64
 		for k := range 2 {
 			z, row := relax.NewSpan(sizes[k]), make([]float64, sizes[k+1])
@@ -128,7 +129,12 @@ func TestCommon(t *testing.T) {
 			for o := range row {
 				row[o] = rng.NormFloat64()
 			}
-			g.Meet(k, row, row, FedBoxOf(z))
+			lo, hi := slices.Clone(row), slices.Clone(row)
+			for o := range row {
+				lo[o] -= loose * rng.Float64()
+				hi[o] += loose * rng.Float64()
+			}
+			g.Meet(k, lo, hi, FedBoxOf(z))
 			p := make([]float64, sizes[k]+1)
 			for j := range p {
 				square := 0.0
@@ -163,10 +169,10 @@ func TestCommon(t *testing.T) {
 		want.Quo(want, rat(divisor))
 		got := g.Noise()
 		x, _ := want.Float64()
-		if rat(got.Variance).Cmp(want) < 0 || width == 0 && got.Variance > x*(1+1e-9)+1e-90 {
+		if rat(got.Variance).Cmp(want) < 0 || width == 0 && loose == 0 && got.Variance > x*(1+1e-9)+1e-90 {
 			t.Fatalf("%d: variance %v, at a point %v", i, got.Variance, x)
 		}
-		if mean := l1 * math.Sqrt(2/math.Pi/divisor); got.Mean < mean*(1-1e-12) || got.Mean > mean*(1+1e-9)+1e-90 {
+		if mean := l1 * math.Sqrt(2/math.Pi/divisor); got.Mean < mean*(1-1e-12) || loose == 0 && got.Mean > mean*(1+1e-9)+1e-90 {
 			t.Fatalf("%d: mean %v, want %v", i, got.Mean, mean)
 		}
 	}

@@ -107,28 +107,35 @@ func fitsMemory(rows, outputs int) error {
 
 // parseOutputBox reads "[lo,hi],[lo,hi]", spaces allowed between its parts.
 func parseOutputBox(text string, outputs int) (Safe, error) {
-	var sides []side
+	sides, err := parseSides(text)
+	if err != nil {
+		return Safe{}, fmt.Errorf("output %w", err)
+	}
+	return outputBox(sides, outputs)
+}
+
+// parseSides reads the pairs of a box, spaces allowed between its parts. Errors begin with the number of the pair.
+func parseSides(text string) (sides []side, err error) {
 	rest := strings.TrimSpace(text)
 	for {
 		body, after, ok := strings.Cut(rest, "]")
 		lo, hi, two := strings.Cut(strings.TrimPrefix(body, "["), ",")
 		if !ok || !two || !strings.HasPrefix(body, "[") {
-			return Safe{}, fmt.Errorf("output %d: %s is not a pair of bounds; write [lo,hi]", len(sides), quote(rest))
+			return nil, fmt.Errorf("%d: %s is not a pair of bounds; write [lo,hi]", len(sides), quote(rest))
 		}
 		s, err := newSide(boundText(lo, "-inf"), boundText(hi, "inf"))
 		if err != nil {
-			return Safe{}, fmt.Errorf("output %d: %w", len(sides), err)
+			return nil, fmt.Errorf("%d: %w", len(sides), err)
 		}
 		sides = append(sides, s)
 		if rest = strings.TrimSpace(after); rest == "" {
-			break
+			return sides, nil
 		}
 		if rest[0] != ',' {
-			return Safe{}, fmt.Errorf("output %d: %s is not a pair of bounds; put a comma between pairs", len(sides), quote(rest))
+			return nil, fmt.Errorf("%d: %s is not a pair of bounds; put a comma between pairs", len(sides), quote(rest))
 		}
 		rest = strings.TrimSpace(rest[1:])
 	}
-	return outputBox(sides, outputs)
 }
 
 // boundText is one side of a pair: empty if it is unbounded.

@@ -79,13 +79,16 @@ func parseEntries(data []byte, outputs int, each func(*safeSets, *node) error) e
 	if top.kind != '{' {
 		return top.errorf(`expected an object with "properties", found %s`, top.describe())
 	}
-	if err := top.onlyKeys("the file", "posterior", "inputs", "outputs", "properties"); err != nil {
+	if err := top.onlyKeys("the file", "posterior", "inputs", "outputs", "columns", "properties"); err != nil {
 		return err
 	}
 	for _, key := range []string{"posterior", "inputs", "outputs"} {
 		if v := top.values[key]; v != nil && v.kind != 's' {
 			return v.errorf("%q is a description and must be text, found %s", key, v.describe())
 		}
+	}
+	if _, err := top.values["columns"].texts("columns"); err != nil {
+		return err
 	}
 	list := top.values["properties"]
 	if list == nil {
@@ -101,6 +104,23 @@ func parseEntries(data []byte, outputs int, each func(*safeSets, *node) error) e
 		}
 	}
 	return nil
+}
+
+// texts reads a list of texts under a key, nil if it is not there.
+func (n *node) texts(key string) (list []string, err error) {
+	if n == nil {
+		return nil, nil
+	}
+	for _, item := range n.items {
+		if item.kind != 's' {
+			return nil, item.errorf("%q are names of the inputs and must be text, found %s", key, item.describe())
+		}
+		list = append(list, item.text)
+	}
+	if n.kind != '[' || len(list) == 0 {
+		return nil, n.errorf("%q must be a list of names of the inputs, found %s", key, n.count())
+	}
+	return list, nil
 }
 
 // title returns what messages call the property n, the i-th of the file.

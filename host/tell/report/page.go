@@ -66,6 +66,7 @@ type content struct {
 	Histograms                    []histogram
 	Charts                        []chart
 	Radii                         []radiiPart
+	Maps                          []mapOf
 	LeftOut, Commands             []string
 	// Opening holds what is proved in one sentence, Statistical what drawn networks say beside that.
 	Opening     string
@@ -110,7 +111,7 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
 	c.Opening, c.Statistical = openingOf(records, result), drawnOf(result)
-	c.Radii = radiiParts(result.Radii)
+	c.Radii, c.Maps = radiiParts(result.Radii), mapsOf(records, &o)
 	if result.OtherInputs || len(result.Radii) > 0 { // each at a radius chosen by its verdict: means over them say nothing
 		c.Opening, c.Histograms, c.Charts, c.LeftOut = radiiOf(records), nil, nil, nil
 		if len(result.Radii) > 0 {

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
+	"psafe/host/record"
+	"psafe/internal/outfile"
+)
+
+const mapAbout = `psafe map cuts a box of inputs into cells and certifies each.
+
+  psafe map --posterior net.npz --box "[-2,2],[-2,2]" --grid 40x40 \
+      --property argmax_is:1 --out map.jsonl --figure map.svg
+
+The cells cover the box without a gap: neighbours share an edge. They go to
+OUT.cells.json, a property file, and the records, which psafe check proves
+again, to --out. Standard output says which part of the area is certified,
+refuted and open, and how probable it is at least that a network is safe on all
+certified cells together.`
+
+// mapWithout are the flags of certify that map does not have: of data points.
+var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property"}
+
+// mapFlags are those of map: those of certify, and what says which cells.
+type mapFlags struct {
+	certifyFlags
+	box, grid, words, figure string
+	names                    []string
+	columns                  []int
+	whole                    bool
+}
+
+func (m *mapFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&m.box, "box", "", "the box, a pair for each input such as [-2,2],[0,1]; required")
+	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, such as 40x40, 1 for none; required")
+	f.StringVar(&m.words, "property", "", "S: argmax_is:C, argmax_is_never:C, argmax_in:C,..., top_k:K:C, margin:M:C or output_box:[lo,hi],...; required")
+	f.StringSliceVar(&m.names, "names", nil, "names of the inputs for figures, one for each")
+	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
+	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
+	f.IntSliceVar(&m.columns, "columns", []int{0, 1}, "which two inputs are the axes of --figure, from 0 on")
+	var all pflag.FlagSet
+	all.SortFlags = false
+	m.certifyFlags.add(&all)
+	all.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "out" {
+			flag.Usage = "`FILE` of the records, JSON Lines; required"
+		}
+		if !slices.Contains(mapWithout, flag.Name) {
+			f.AddFlag(flag)
+		}
+	})
+}
+
+// cellsSuffix is added to the name of the records for that of the cells.
+const cellsSuffix = ".cells.json"
+
+// job writes the cells and returns the job about them.
+func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
+	format := strings.ToLower(filepath.Ext(m.figure))
+	switch {
+	case m.box == "":
+		return nil, errors.New("--box is missing: a pair for each input, such as --box \"[-2,2],[0,1]\"")
+	case m.grid == "":
+		return nil, errors.New("--grid is missing: into how many parts each input is cut, such as --grid 40x40")
+	case m.words == "":
+		return nil, errors.New("--property is missing: what is safe, such as --property argmax_is:1")
+	case property.NeedsClass(m.words):
+		return nil, fmt.Errorf("--property %.60s depends on the class of an input, and a cell has none: write the class, as in %s", m.words, property.WithClass(m.words, 0))
+	case m.out.path == "":
+		return nil, errors.New("--out is missing: name the file of the records, such as --out map.jsonl")
+	case record.IsTable(m.out.path):
+		return nil, fmt.Errorf("--out %.60s: the records of a map are JSON Lines: give another name", m.out.path)
+	case m.figure != "" && format != ".svg" && format != ".png":
+		return nil, fmt.Errorf("--figure %.60s: ends neither in .svg nor in .png: name such a file", m.figure)
+	case len(m.columns) != 2 || m.columns[0] == m.columns[1]:
+		return nil, errors.New("--columns: give two different inputs, for example 0,1")
+	}
+	cells, err := property.GridFile(m.box, m.grid, m.words, m.names, m.whole)
+	if err != nil {
+		return nil, err
+	}
+	m.tasks.words = m.out.path + cellsSuffix
+	job, err := m.parsed(f)
+	if err != nil {
+		return nil, err
+	}
+	job.Tasks = certify.Tasks{File: m.tasks.words}
+	if err := job.Refuse(); err != nil {
+		return nil, err
+	}
+	// The same cells may be there: of a run that goes on, or of the process that has this one compute.
+	old := outfile.Same
+	if m.out.overwrite {
+		old = outfile.Replace
+	}
+	if err := outfile.WriteFile(m.tasks.words, old, cells); err != nil {
+		return nil, fmt.Errorf("--out: the cells in %w", err)
+	}
+	return job, nil
+}
+
+func mapCommand() *cobra.Command {
+	var m mapFlags
+	cmd, f := newCommand("map", "which cells of a box of inputs are certified", mapAbout, 0)
+	m.add(f)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job, err := m.job(f)
+		if err != nil {
+			return err
+		}
+		if done, err := m.supervise(ctx, job, stdout, stderr); done || err != nil {
+			return err
+		}
+		if err := m.compute(ctx, job, stdout, stderr); err != nil {
+			return err
+		}
+		return m.tell(stdout)
+	})
+}
+
+// tell says what came of the cells, and draws it.
+func (m *mapFlags) tell(stdout io.Writer) error {
+	records, err := record.ReadFile(m.out.path)
+	if err != nil {
+		return err
+	}
+	cells, err := cellsOf(records, m.tasks.words)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(stdout, strings.ReplaceAll(cells.Words(), "; ", "\n")+"\n"); err != nil {
+		return &outfile.Error{Path: "standard output", Err: err}
+	}
+	if m.figure == "" {
+		return nil
+	}
+	drawing, err := drawCells(cells, m.columns)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := drawing.Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(m.figure)), ".")); err != nil {
+		return err
+	}
+	if err := outfile.WriteFile(m.figure, m.out.old(), b.Bytes(), m.out.path, m.tasks.words); err != nil {
+		return fmt.Errorf("--figure %w", err)
+	}
+	return nil
+}
