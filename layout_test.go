@@ -194,7 +194,7 @@ var mayImport = map[string][]string{
 		"gonum.org/v1/gonum/", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/tell/plot":   {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/read/property", "psafe/host/record", "psafe/host/tell/summary"},
+	"psafe/host/tell/plot":   {"codeberg.org/go-pdf/fpdf", "gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/read/property", "psafe/host/record", "psafe/host/tell/summary"},
 	"psafe/host/tell/report": {"psafe/host/read/property", "psafe/host/record", "psafe/host/tell/plot", "psafe/host/tell/summary", "psafe/internal/infile"},
 	"psafe/host/lab/paper": {
 		"gonum.org/v1/gonum/",

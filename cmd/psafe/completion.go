@@ -140,7 +140,9 @@ func flagWords(cmd *cobra.Command, flag string) []string {
 	case "field":
 		return []string{"p_lower", "p_upper"}
 	case "by":
-		return plot.ByWords
+		return append(slices.Clone(plot.ByWords), "eps")
+	case "of":
+		return append(plot.QuantityWords(), "radii")
 	case "label":
 		return []string{"column", "mean"}
 	case "label-column":

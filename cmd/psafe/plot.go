@@ -22,7 +22,7 @@ import (
 	"psafe/internal/nearest"
 )
 
-const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out.
+const plotAbout = `psafe plot draws figures of result files, as SVG, PNG or PDF by the name of --out.
 The records of all files, and folders of campaigns, are pooled; the same give
 the same bytes.
 
@@ -32,7 +32,8 @@ the same bytes.
   psafe plot quantiles DIR --out fig.svg            p_lower of most, against eps
   psafe plot radii radii.jsonl --out fig.svg        share certified up to eps
   psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
-  psafe plot map map.jsonl --out fig.svg            verdicts of boxes`
+  psafe plot map map.jsonl --out fig.svg            verdicts of boxes
+  psafe plot eps DIR --title "MNIST" --size 5x3.5 --out fig.pdf`
 
 // plotFlags are all flags of plot as typed.
 type plotFlags struct {
@@ -42,15 +43,18 @@ type plotFlags struct {
 	of                         string
 	columns                    []int
 	split                      bool // --by is given
+	title, size                string
 }
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
-	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
+	p.out.add(f, "file to write, .svg, .png or .pdf; required")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+", the method being the one asked for; bars: what has a group, and with method a bar, of its own; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
 	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named, required; map: the property file, if it is not where the records say")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap, map: which two coordinates are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
+	f.StringVar(&p.title, "title", "", "heading above the figure")
+	f.StringVar(&p.size, "size", "", "width x height in inches, such as 5x3.5; texts keep their sizes (default what the figure needs)")
 	f.StringVar(&p.labelColumn, "label-column", "", "heatmap: as of psafe certify: first, last, none or its name")
 }
 
@@ -71,7 +75,7 @@ var plotWords = []string{"eps", "bars", "histogram", "quantiles", "radii", "heat
 
 func plotCommand() *cobra.Command {
 	var p plotFlags
-	cmd, f := newCommand("plot", "figures of result files, as SVG or PNG", plotAbout, anyNumber)
+	cmd, f := newCommand("plot", "figures of result files, as SVG, PNG or PDF", plotAbout, anyNumber)
 	p.add(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
 		format, err := p.check(f)
@@ -105,6 +109,9 @@ func plotCommand() *cobra.Command {
 		for _, n := range append(record.Gaps(records), notes...) {
 			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 		}
+		if err := p.frame(drawing); err != nil {
+			return err
+		}
 		return p.write(drawing, format, inputs)
 	})
 }
@@ -135,9 +142,9 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out.path)), ".")
 	switch {
 	case p.out.path == "":
-		return "", errors.New("--out is missing: name the file to write, .svg or .png")
-	case format != "svg" && format != "png":
-		return "", fmt.Errorf("--out %s: ends neither in .svg nor in .png: name such a file", p.out.path)
+		return "", errors.New("--out is missing: name the file to write, .svg, .png or .pdf")
+	case !slices.Contains(plot.Formats, format):
+		return "", fmt.Errorf("--out %s: ends in none of .svg, .png and .pdf: name such a file", p.out.path)
 	case kind == "heatmap" && p.points == "":
 		return "", errors.New("--points is missing: name the data file that --inputs of psafe certify named")
 	case len(p.columns) != 2 || p.columns[0] == p.columns[1]:
@@ -170,7 +177,7 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := plot.DrawBars(groups, methods)
+		drawing, err := plot.DrawBars(groups, methods, p.by)
 		return drawing, notes, err
 	}
 	switch kind {
@@ -281,6 +288,27 @@ func (p *plotFlags) coordinates(r record.Placed) ([][2]float64, error) {
 	}
 	return x, nil
 }
+
+// frame gives a figure its heading and size.
+func (p *plotFlags) frame(drawing *plot.Figure) error {
+	drawing.Entitle(p.title)
+	if p.size == "" {
+		return nil
+	}
+	w, h, _ := strings.Cut(p.size, "x")
+	width, err := strconv.ParseFloat(w, 64)
+	height, errHeight := strconv.ParseFloat(h, 64)
+	if err != nil || errHeight != nil || !(width > 0 && width <= mostInches && height > 0 && height <= mostInches) {
+		return fmt.Errorf("--size %.40q is no size: give width and height in inches up to %d, such as 5x3.5", p.size, mostInches)
+	}
+	if err := drawing.Resize(width, height); err != nil {
+		return fmt.Errorf("--size %s %w", p.size, err)
+	}
+	return nil
+}
+
+// mostInches is the largest side of a figure: 40 inches are 5760 pixels.
+const mostInches = 40
 
 func (p *plotFlags) write(drawing *plot.Figure, format string, inputs []string) error {
 	var b bytes.Buffer

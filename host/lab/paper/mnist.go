@@ -186,11 +186,11 @@ func (j *mnistJob) figures(s *Section, r Results) error {
 			}
 		}
 	}
-	groups, methods, _, err := plot.BarGroups(bars, []string{"posterior", "method"})
+	groups, methods, _, err := plot.BarGroups(bars, plot.ByWords[:2])
 	if err != nil {
 		return err
 	}
-	f, err := plot.DrawBars(groups, methods)
+	f, err := plot.DrawBars(groups, methods, plot.ByWords[:2])
 	if err != nil {
 		return err
 	}

@@ -53,10 +53,10 @@ func (b *blocks) block(c *draw.Canvas, r vg.Rectangle) {
 	c.Stroke(r.Path())
 }
 
-// DrawBars draws the bounds of each posterior as a group of bars, one a method.
-func DrawBars(groups []Group, methods []string) (*Figure, error) {
+// DrawBars draws the bounds of each of BarGroups as a group of bars, one a method.
+func DrawBars(groups []Group, methods, by []string) (*Figure, error) {
 	if n := len(groups) * len(methods); n > mostBars {
-		return nil, fmt.Errorf("%d bars are too many for a figure, which holds %d: give fewer files", n, mostBars)
+		return nil, fmt.Errorf("%d bars are too many for a figure, which holds %d: give fewer files, or fewer words to --by", n, mostBars)
 	}
 	lo, hi := 0, 0
 	for _, g := range groups {
@@ -66,9 +66,9 @@ func DrawBars(groups []Group, methods []string) (*Figure, error) {
 			}
 		}
 	}
-	x := "posterior"
-	if strings.Contains(groups[0].Name, "\neps ") {
-		x = "posterior, and eps: radius of T in each coordinate (unit of the inputs)"
+	x := strings.Join(butMethod(by), ", ")
+	if strings.Contains("\n"+groups[0].Name, "\neps ") {
+		x = strings.TrimPrefix(x+", and ", ", and ") + "eps: radius of T in each coordinate (unit of the inputs)"
 	}
 	p := newPlot("Bounds of P_safe, "+countWords(lo, hi), x, "probability, mean over inputs")
 	probabilities(p)
@@ -76,10 +76,13 @@ func DrawBars(groups []Group, methods []string) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withLegend(p, barsAxis(p, groups, len(methods)), epsHeight, keys), nil
+	needed := barsAxis(p, groups, len(methods))
+	f := withLegend(p, max(epsWidth, needed), epsHeight, keys)
+	f.least = max(f.least, needed)
+	return f, nil
 }
 
-// barsAxis names the groups and returns the width of a figure where bars and names
+// barsAxis names the groups and returns the least width of a figure where bars and names
 // have room.
 func barsAxis(p *plot.Plot, groups []Group, methods int) vg.Length {
 	each := vg.Length(methods)*slotWidth + groupGap
@@ -90,7 +93,7 @@ func barsAxis(p *plot.Plot, groups []Group, methods int) vg.Length {
 	}
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks(ticks), 0
 	p.X.Min, p.X.Max = -0.5, float64(len(groups))-0.5
-	return max(epsWidth, vg.Length(len(groups))*each+90)
+	return vg.Length(len(groups))*each + 90
 }
 
 // addBars draws the bars and returns their legend.

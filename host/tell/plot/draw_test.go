@@ -18,8 +18,11 @@ import (
 // checkBytes: again is the same figure, other that of other data; SVG is XML.
 func checkBytes(t *testing.T, kind string, f, again, other *plot.Figure) {
 	t.Helper()
-	for _, format := range []string{"svg", "png"} {
+	for _, format := range plot.Formats {
 		b := write(t, f, format)
+		if format == "pdf" && !bytes.HasPrefix(b, []byte("%PDF-1.")) {
+			t.Errorf("%s as pdf begins with %.9q", kind, b)
+		}
 		if format == "svg" {
 			checkXML(t, kind, b)
 		}
@@ -151,7 +154,7 @@ func TestPlotLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plot.DrawBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
+	if _, err := plot.DrawBars(groups, methods, plot.ByWords[:2]); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
 		t.Error(err)
 	}
 }
@@ -188,7 +191,7 @@ func TestStatisticalClaimsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars, err := plot.DrawBars(groups, methods)
+	bars, err := plot.DrawBars(groups, methods, plot.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}

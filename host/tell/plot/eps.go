@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -253,7 +254,20 @@ func epsTicks(p *plot.Plot, series []Series) {
 		lo, hi = lo-max(lo, 1)/2, hi+max(hi, 1)/2
 	}
 	p.X.Min, p.X.Max = lo, hi
-	p.X.Tick.Marker = plot.ConstantTicks(roomy(all, texts, func(text string) float64 {
-		return float64(p.X.Tick.Label.Width(text)+10) * (hi - lo) / axisWidth
-	}))
+	p.X.Tick.Marker = &epsAxis{all, texts, axisWidth, p.X.Tick.Label}
+}
+
+// epsAxis has ticks at radii, for an axis of about that length.
+type epsAxis struct {
+	at     []float64
+	texts  map[float64]string
+	length vg.Length
+	style  text.Style
+}
+
+// Ticks is plot.Ticker's.
+func (a *epsAxis) Ticks(lo, hi float64) []plot.Tick {
+	return roomy(a.at, a.texts, func(text string) float64 {
+		return float64(a.style.Width(text)+10) * (hi - lo) / float64(a.length)
+	})
 }

@@ -1,5 +1,5 @@
 // Package plot draws figures: bounds against eps, bars, heatmaps, bands and the steps of a
-// propagation, as SVG or PNG. It says what a figure needs to be read rightly (which numbers are
+// propagation, as SVG, PNG or PDF. It says what a figure needs to be read rightly (which numbers are
 // certified, which are estimates, what is not known) and refuses what it cannot show. It proves
 // nothing: no number of a record passes through it. It is the only package that knows
 // gonum.org/v1/plot.
@@ -11,31 +11,49 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strings"
+	"time"
 
+	"codeberg.org/go-pdf/fpdf"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a drawing of a size.
+// Figure is a drawing of a size, with a legend below it.
 type Figure struct {
-	width, height vg.Length
-	paint         func(draw.Canvas)
+	width, height vg.Length // of everything
+	// least is the width at which texts and bars still have their places.
+	least vg.Length
+	title string
+	keys  []key
+	// paint draws all but title and legend.
+	paint func(draw.Canvas)
 }
 
 // dotsPerInch is the resolution of PNG files.
 const dotsPerInch = 144
 
-// Write writes the figure as "svg" or "png". The same figure gives the same bytes.
+// Formats are what Write writes.
+var Formats = []string{"svg", "png", "pdf"}
+
+func init() { // a PDF has no time of its own, and its parts a fixed order
+	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultCatalogSort(true)
+}
+
+// Write writes the figure in one of Formats. The same figure gives the same bytes.
 func (f *Figure) Write(w io.Writer, format string) error {
 	switch format {
 	case "png":
 		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(color.White))}
-		f.paint(draw.New(c))
+		f.draw(draw.New(c))
 		_, err := c.WriteTo(w)
 		return err
 	case "svg":
@@ -43,7 +61,7 @@ func (f *Figure) Write(w io.Writer, format string) error {
 		page := draw.New(c)
 		page.SetColor(color.White)
 		page.Fill(page.Rectangle.Path())
-		f.paint(page)
+		f.draw(page)
 		var b bytes.Buffer
 		if _, err := c.WriteTo(&b); err != nil {
 			return err
@@ -52,8 +70,118 @@ func (f *Figure) Write(w io.Writer, format string) error {
 		family := []byte("font-family:Liberation Sans;")
 		_, err := w.Write(bytes.ReplaceAll(b.Bytes(), family, []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
 		return err
+	case "pdf":
+		c := vgpdf.New(f.width, f.height)
+		f.draw(draw.New(c))
+		_, err := c.WriteTo(w)
+		return err
 	}
-	return fmt.Errorf("format %q is neither svg nor png", format)
+	return fmt.Errorf("format %q is none of %s", format, strings.Join(Formats, ", "))
+}
+
+// Entitle puts a heading above the figure, whose own title stays: it says what is shown.
+func (f *Figure) Entitle(title string) {
+	if f.title == "" && title != "" {
+		f.height += titleHeight
+	}
+	if f.title = quoted(title, 200); f.title != "" {
+		f.width = max(f.width, titleStyle().Width(f.title)+2*margin)
+	}
+}
+
+// shortest is the least height of what is between title and legend.
+const shortest = 190
+
+// Resize makes the figure as many inches wide and high, at the same sizes of texts: a legend gets more
+// lines where it is narrow. The error says how large it has to be at least.
+func (f *Figure) Resize(width, height float64) error {
+	w, h := vg.Length(width)*vg.Inch, vg.Length(height)*vg.Inch
+	least := f.least
+	if f.title != "" {
+		least = max(least, titleStyle().Width(f.title)+2*margin)
+	}
+	if !(w >= least) {
+		return fmt.Errorf("is too narrow: this figure has to be %.1f inches wide at least", math.Ceil(float64(10*least/vg.Inch))/10)
+	}
+	if need := f.above() + shortest + f.below(w-2*margin) + 2*margin; !(h >= need) {
+		return fmt.Errorf("is too low: this figure has to be %.1f inches high at least", math.Ceil(float64(10*need/vg.Inch))/10)
+	}
+	f.width, f.height = w, h
+	return nil
+}
+
+// draw draws the figure on all of a canvas.
+func (f *Figure) draw(c draw.Canvas) {
+	c = draw.Crop(c, margin, -margin, margin, -margin)
+	width := c.Max.X - c.Min.X
+	if f.title != "" {
+		style := titleStyle()
+		style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y}, f.title)
+	}
+	c = draw.Crop(c, 0, 0, 0, -f.above())
+	f.paint(draw.Crop(c, 0, 0, f.below(width), 0))
+	if len(f.keys) > 0 {
+		l := newLegend()
+		for _, k := range f.rows(width) {
+			l.Add(k.text, k.thumbs...)
+		}
+		l.Draw(draw.Crop(c, 0, 0, 0, -(c.Max.Y - c.Min.Y - f.below(width) + keyGap)))
+	}
+}
+
+// above is the height of the title's row.
+func (f *Figure) above() vg.Length {
+	if f.title == "" {
+		return 0
+	}
+	return titleHeight
+}
+
+// below is the height of the legend at a width.
+func (f *Figure) below(width vg.Length) vg.Length {
+	if len(f.keys) == 0 {
+		return 0
+	}
+	return vg.Length(len(f.rows(width)))*keyHeight + keyGap
+}
+
+// rows are the lines of the legend at a width: what is too long for one goes on in the next.
+func (f *Figure) rows(width vg.Length) (rows []key) {
+	l := newLegend()
+	for _, k := range f.keys {
+		for i, line := range wrapped(k.text, l.TextStyle, width-l.ThumbnailWidth-l.TextStyle.Width(" ")) {
+			row := key{text: line}
+			if i == 0 {
+				row.thumbs = k.thumbs
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// wrapped are the lines of a text that are at most as wide, if no word is wider.
+func wrapped(words string, style text.Style, width vg.Length) (lines []string) {
+	for word := range strings.SplitSeq(words, " ") {
+		last := len(lines) - 1
+		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+func titleStyle() text.Style { return sans(plot.New().Title.TextStyle, 13) }
+
+func newLegend() plot.Legend {
+	l := plot.NewLegend()
+	l.TextStyle = sans(l.TextStyle, 9)
+	l.Top, l.Left, l.ThumbnailWidth = true, true, vg.Points(28)
+	l.Padding = keyHeight - l.TextStyle.Rectangle("x").Max.Y
+	return l
 }
 
 // sans is the style of every text of a figure.
@@ -96,38 +224,43 @@ type key struct {
 }
 
 const (
-	margin    = 10 // around everything, in points
-	keyHeight = 14 // of a row of a legend
-	keyGap    = 8  // above a legend
+	margin      = 10 // around everything, in points
+	titleHeight = 22
+	keyHeight   = 14 // of a row of a legend
+	keyGap      = 8  // above a legend
 )
+
+// narrowest is the least width of one plot.
+const narrowest = 220
 
 // withLegend is a plot with its legend below, where it covers no data. The figure
 // is as wide as the legend's texts need.
 func withLegend(p *plot.Plot, width, height vg.Length, keys []key) *Figure {
-	return legendBelow(width, height, keys, p.Draw)
+	title, label := p.Title.Text, p.X.Label.Text
+	f := legendBelow(width, height, keys, func(c draw.Canvas) {
+		width := c.Max.X - c.Min.X
+		if ticks, ok := p.X.Tick.Marker.(*epsAxis); ok {
+			ticks.length = min(axisWidth, width-(epsWidth-2*margin-axisWidth))
+		}
+		if width < epsWidth-2*margin {
+			p.Title.Text = strings.Join(wrapped(title, p.Title.TextStyle, width), "\n")
+			p.X.Label.Text = strings.Join(wrapped(label, p.X.Label.TextStyle, width-60), "\n")
+		}
+		p.Draw(c)
+	})
+	f.least = narrowest
+	return f
 }
 
 // legendBelow returns what paint draws with a legend below it.
 func legendBelow(width, height vg.Length, keys []key, paint func(draw.Canvas)) *Figure {
-	l := plot.NewLegend()
-	l.TextStyle = sans(l.TextStyle, 9)
-	l.Top, l.Left, l.ThumbnailWidth = true, true, vg.Points(28)
-	l.Padding = keyHeight - l.TextStyle.Rectangle("x").Max.Y
-	below := vg.Length(len(keys)) * keyHeight
-	if len(keys) > 0 {
-		below += keyGap
-	}
+	f := &Figure{width: width, least: width, keys: keys, paint: paint}
+	l := newLegend()
 	for _, k := range keys {
-		l.Add(k.text, k.thumbs...)
-		width = max(width, l.ThumbnailWidth+l.TextStyle.Width(" "+k.text)+2*margin)
+		f.width = max(f.width, l.ThumbnailWidth+l.TextStyle.Width(" "+k.text)+2*margin)
 	}
-	return &Figure{width, height + below, func(c draw.Canvas) {
-		c = draw.Crop(c, margin, -margin, margin, -margin)
-		paint(draw.Crop(c, 0, 0, below, 0))
-		if len(keys) > 0 {
-			l.Draw(draw.Crop(c, 0, 0, 0, -(c.Max.Y - c.Min.Y - below + keyGap)))
-		}
-	}}
+	f.height = height + f.below(f.width-2*margin)
+	return f
 }
 
 // hatch draws rising lines across r, step apart, which go on in neighbours that

@@ -93,6 +93,44 @@ func TestBarGroups(t *testing.T) {
 	}
 }
 
+// TestMethodAsked: what auto proved is one line over all inputs, whichever method won where, and one bar.
+func TestMethodAsked(t *testing.T) {
+	asked := `"flags":"--method auto",`
+	records := read(t, line("p", "lbp", "0.1", 0, 0.5, 1, asked), line("p", "clbp", "0.1", 1, 1, 1, asked), line("p", "lbp", "0.1", 0, 0.25, 1, `"flags":"--method lbp",`))
+	series, _, err := plot.EpsSeries(records, plot.ByWords[:2])
+	if err != nil || len(series) != 2 || series[0].Name != "p.npz, auto" || series[0].Points[0].Inputs != 2 || series[0].Points[0].Lower != 0.75 || series[1].Name != "p.npz, lbp" {
+		t.Errorf("%+v, %v", series, err)
+	}
+	groups, methods, _, err := plot.BarGroups(records, plot.ByWords[:2])
+	if err != nil || len(groups) != 1 || !reflect.DeepEqual(methods, []string{"auto", "lbp"}) || groups[0].Bars[0].Lower != 0.75 {
+		t.Errorf("%+v, %q, %v", groups, methods, err)
+	}
+	if groups, methods, _, err = plot.BarGroups(records, []string{"method"}); err != nil || len(groups) != 1 || groups[0].Name != "all records" || len(methods) != 2 {
+		t.Errorf("%+v, %q, %v", groups, methods, err)
+	}
+}
+
+// TestResize: a figure has the size that was asked for, with its legend in more lines where it is narrow,
+// or says how large it has to be.
+func TestResize(t *testing.T) {
+	f := figures(t, 0.5)["eps"]
+	for _, c := range []struct {
+		width, height float64
+		want          string
+	}{{3, 9, "is too narrow: this figure has to be 3.1 inches wide"}, {3.1, 2, "is too low: this figure has to be"}, {7, 5, ""}, {3.1, 6, ""}} {
+		if err := f.Resize(c.width, c.height); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v x %v: %v, want %q", c.width, c.height, err, c.want)
+		}
+	}
+	f.Entitle("Heading <1>")
+	svg := string(write(t, f, "svg"))
+	for _, want := range []string{`width="223.2pt" height="454pt"`, ">Heading &lt;1&gt;<", ">the ends, each of confidence &gt;= 0.95, not<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("no %q in %.300s", want, svg)
+		}
+	}
+}
+
 // TestPlotRefuses: an error is one line that names file, line and a mend.
 func TestPlotRefuses(t *testing.T) {
 	good := line("p", "lbp", "0.1", 0, 0.5, 1, "")
@@ -180,7 +218,7 @@ func figures(t *testing.T, p float64) map[string]*plot.Figure {
 	if out["eps"], err = plot.DrawEps(series); err != nil {
 		t.Fatal(err)
 	}
-	if out["bars"], err = plot.DrawBars(groups, methods); err != nil {
+	if out["bars"], err = plot.DrawBars(groups, methods, plot.ByWords[:2]); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -143,13 +143,13 @@ func DrawHeat(g *Grid, columns [2]int) *Figure {
 	bar := newBar(cells, g.Field+" (probability)")
 	keys := heatKeys(cells)
 	f := withLegend(p, heatWidth, heatHeight, keys)
-	both := f.paint
-	f.width += barSpace
+	f.width, f.least = f.width+barSpace, f.least+barSpace
 	f.paint = func(c draw.Canvas) {
-		both(draw.Crop(c, 0, -barSpace, 0, 0))
+		main := draw.Crop(c, 0, -barSpace, 0, 0)
+		p.Draw(main)
 		// As high as the cells: the same title above and axis below.
-		data := p.DataCanvas(draw.Crop(c, margin, -margin, f.height-heatHeight+margin, -margin))
-		drawBetween(bar, draw.Crop(c, heatWidth, -margin, 0, 0), data.Min.Y, data.Max.Y)
+		data := p.DataCanvas(main)
+		drawBetween(bar, draw.Crop(c, c.Max.X-c.Min.X-barSpace+margin, 0, 0, 0), data.Min.Y, data.Max.Y)
 	}
 	return f
 }

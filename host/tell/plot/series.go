@@ -105,29 +105,26 @@ func radius(p *record.Placed) (float64, error) {
 	return x, nil
 }
 
-// BarGroups averages records by posterior (and eps, where there are several) and,
-// unless by leaves it out, method.
+// BarGroups averages records in a group for each of what the words of by tell apart, as EpsSeries does
+// (and each eps, where there are several), with a bar for each method, if that is a word of by.
 func BarGroups(records []record.Placed, by []string) (groups []Group, methods, notes []string, err error) {
-	if by = slices.Sorted(slices.Values(by)); !slices.Equal(by, []string{"posterior"}) && !slices.Equal(by, []string{"method", "posterior"}) {
-		return nil, nil, nil, fmt.Errorf("--by %.40s: bars are by posterior,method or by posterior", strings.Join(by, ","))
+	method := func(*record.Placed) string { return "any method" }
+	if slices.Contains(by, "method") {
+		method = methodOf
 	}
-	method := func(r *record.Placed) string { return quoted(record.MethodToday(r.Method), 20) }
-	if len(by) == 1 {
-		method = func(*record.Placed) string { return "any method" }
+	labels, err := named(records, butMethod(by))
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	posteriors := summary.PosteriorNames(records, quoted)
 	several := slices.ContainsFunc(records, func(r record.Placed) bool { return r.Eps != records[0].Eps })
-	properties := severalProperties(records)
-	names, sorted := split(records, func(i int) string {
-		name := posteriors[i]
-		if properties {
-			name += "\n" + quoted(summary.PropertyOf(records[i].Record), 20)
-		}
+	texts := make([]string, len(records))
+	for i, parts := range labels {
 		if several && records[i].Eps != "" {
-			name += "\neps " + quoted(records[i].Eps, 20)
+			parts = append(parts, "eps "+quoted(records[i].Eps, 20))
 		}
-		return name
-	})
+		texts[i] = cmp.Or(strings.Join(parts, "\n"), "all records")
+	}
+	names, sorted := split(records, func(i int) string { return texts[i] })
 	methods, _ = split(records, func(i int) string { return method(&records[i]) })
 	inputs := map[string]bool{}
 	for g, name := range names {
@@ -153,6 +150,11 @@ func BarGroups(records []record.Placed, by []string) (groups []Group, methods, n
 		}
 	}
 	return groups, methods, nil, nil
+}
+
+// butMethod are the words that groups of bars are told apart by.
+func butMethod(by []string) []string {
+	return slices.DeleteFunc(slices.Clone(by), func(word string) bool { return word == "method" })
 }
 
 // split sorts records by name, names in the order in which they appear.
@@ -186,17 +188,34 @@ func distinct(records []record.Placed) error {
 		r := &records[i]
 		asked := input(r) + " " + r.Property // of argmax_is:0 to argmax_is:9 each counts
 		if f := first[asked]; f != nil {
-			return fmt.Errorf("%s: input %d is in %s as well, with the same posterior, method and eps: leave one file out, or tell them apart with psafe plot eps --by", r.Place(), r.Index, f.Place())
+			return fmt.Errorf("%s: input %d is in %s as well, with the same posterior, method and eps: leave one file out, or tell them apart, as with --by posterior,file", r.Place(), r.Index, f.Place())
 		}
 		first[asked] = r
 	}
 	return nil
 }
 
+// methodOf is the method that was asked for: means of the records that one method won of those that
+// auto tried would be over the inputs that it was good at.
+func methodOf(r *record.Placed) string { return quoted(record.MethodToday(r.MethodAsked()), 20) }
+
 // labelled names each record's series by the words of by.
 func labelled(records []record.Placed, by []string) ([]string, error) {
-	posteriors := summary.PosteriorNames(records, quoted)
+	names, err := named(records, by)
+	if err != nil {
+		return nil, err
+	}
 	labels := make([]string, len(records))
+	for i, parts := range names {
+		labels[i] = strings.Join(parts, ", ")
+	}
+	return labels, nil
+}
+
+// named are the parts of the name of each record's series by the words of by.
+func named(records []record.Placed, by []string) ([][]string, error) {
+	posteriors := summary.PosteriorNames(records, quoted)
+	names := make([][]string, len(records))
 	// A mean over different properties would say nothing: the page has them apart too.
 	asked := severalProperties(records) && !slices.Contains(by, "property")
 	for i := range records {
@@ -207,7 +226,7 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 			case "posterior":
 				parts = append(parts, posteriors[i])
 			case "method":
-				parts = append(parts, quoted(record.MethodToday(r.Method), 20))
+				parts = append(parts, methodOf(r))
 			case "property":
 				words := quoted(r.Property, 30)
 				if r.Norm != "" {
@@ -229,9 +248,9 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 		if asked {
 			parts = append(parts, quoted(summary.PropertyOf(r.Record), 30))
 		}
-		labels[i] = strings.Join(parts, ", ")
+		names[i] = parts
 	}
-	return labels, nil
+	return names, nil
 }
 
 // severalProperties reports whether records are of more than one property, as the page groups them.
