@@ -168,7 +168,7 @@ paper: build
 	cp paper-out/paper.md docs/paper.md
 	cp paper-out/figures/*.svg docs/figures/
 
-.PHONY: install release release-check
+.PHONY: install release wheels release-check
 
 # DESTDIR is for packagers. "go install ./cmd/psafe" puts the program into Go's own folder.
 PREFIX ?= /usr/local
@@ -181,13 +181,19 @@ install: build
 	bin/psafe completion zsh > "$(SHARE)/zsh/site-functions/_psafe"
 	bin/psafe completion fish > "$(SHARE)/fish/vendor_completions.d/psafe.fish"
 
-# Archives and SHA256SUMS in dist, the same bytes from the same commit. On Linux a program
+# Archives, wheels and SHA256SUMS in dist, the same bytes from the same commit. On Linux a program
 # that can open OpenCL needs the C library; the static ones have no OpenCL and need nothing.
 STATIC ?= linux/amd64/static linux/arm64/static
 release:
 	rm -rf dist
 	$(GO) run ./internal/release -out dist $(PLATFORMS) $(STATIC)
 
-# Builds releases of HEAD twice, in two folders and with two caches, and compares them.
+# The wheels alone: pip install dist/psafe-...whl
+wheels:
+	rm -rf dist
+	$(GO) run ./internal/release -out dist -wheels $(PLATFORMS) $(STATIC)
+
+# Builds releases of HEAD twice, in two folders and with two caches, compares them, and tries a wheel
+# in a virtual environment.
 release-check:
 	@scripts/release-check.sh linux/amd64 linux/amd64/static

@@ -4019,12 +4019,7 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
              each point. Of a torch module also names=, layers=, spread=, predict= and logits= of save_torch
 
     Notes of psafe go to standard error. A ValueError has its error line."""
-    import shutil
-    import subprocess
     import tempfile
-    program = program or os.environ.get("PSAFE") or shutil.which("psafe")
-    if not program:
-        raise ValueError("there is no psafe on the path: make install in its clone, or program= or PSAFE names it")
     pandas = None
     if frame is not False:
         try:
@@ -4032,44 +4027,78 @@ def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
         except ImportError:
             if frame:
                 raise ValueError("frame=True needs pandas") from None
-    points = _numbers(points, "points").astype(np.float64)
     with tempfile.TemporaryDirectory() as temporary:
-        if folder is None:
-            folder = temporary
-        os.makedirs(folder, exist_ok=True)
-        names = {n: os.path.join(os.fspath(folder), n) for n in ("net.npz", "points.npy", "labels.npy", "results.jsonl")}
-        saved = {w: flags.pop(w) for w in ("names", "layers", "spread", "predict", "logits") if w in flags}
-        if isinstance(net, (str, os.PathLike)):
-            if saved:
-                raise ValueError("%s= is for a torch module: %s is saved" % (sorted(saved)[0], os.fspath(net)))
-            posterior = os.fspath(net)
-        elif hasattr(net, "named_parameters"):
-            posterior = names["net.npz"]
-            save_torch(posterior, net, inputs=points.astype(np.float32), **saved)
-        else:
-            raise ValueError("%s: give the path of a file that a save_... function wrote, or a torch module" % _kind(net))
-        np.save(names["points.npy"], points)
-        if isinstance(flags.get("label"), (list, tuple, np.ndarray)) or hasattr(flags.get("label"), "detach"):
-            np.save(names["labels.npy"], np.asarray(to_numpy(flags["label"])).astype(np.int64))
-            flags["label"] = names["labels.npy"]
-        command = [program, "certify", "--posterior", posterior, "--inputs", names["points.npy"], "--eps", _flag(eps),
-                   "--out", names["results.jsonl"], "--overwrite", "--progress", "none"]
-        for name, value in flags.items():
-            if value is True:
-                command.append("--" + name.replace("_", "-"))
-            elif value is not None and value is not False:
-                command += ["--" + name.replace("_", "-"), _flag(value)]
-        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        said = run.stderr.decode("utf-8", "replace").strip()
-        if run.returncode not in (0, 10):  # 10: a gate, with all records written
-            raise ValueError((said.splitlines() or ["psafe ended with status %d" % run.returncode])[-1])
-        if said:
-            print(said, file=sys.stderr)
-        with open(names["results.jsonl"], encoding="utf-8") as f:
-            records = [json.loads(line) for line in f]
+        records, notes, _ = _certified(net, points, eps, temporary if folder is None else folder, program, None, flags)
+    if notes:
+        print(notes, file=sys.stderr)
     if pandas is None:
         return records
     return pandas.DataFrame([{k: v for k, v in r.items() if k != "proof"} for r in records])
+
+
+def _program(program=None):
+    """The path of psafe: program, the environment's PSAFE, or the one on the path."""
+    import shutil
+    program = program or os.environ.get("PSAFE") or shutil.which("psafe")
+    if not program:
+        raise ValueError("there is no psafe on the path: make install in its clone, or program= or PSAFE names it")
+    return program
+
+
+def _certified(net, points, eps, folder, program, told, flags):
+    """What certify() asked for, with all files in folder: the records, the notes of psafe, and the path of the
+    posterior. told is None, or called with how many tasks of how many are done."""
+    program = _program(program)
+    points = _numbers(points, "points").astype(np.float64)
+    os.makedirs(folder, exist_ok=True)
+    names = {n: os.path.join(os.fspath(folder), n) for n in ("net.npz", "points.npy", "labels.npy", "results.jsonl")}
+    flags = dict(flags)
+    saved = {w: flags.pop(w) for w in ("names", "layers", "spread", "predict", "logits") if w in flags}
+    if isinstance(net, (str, os.PathLike)):
+        if saved:
+            raise ValueError("%s= is for a torch module: %s is saved" % (sorted(saved)[0], os.fspath(net)))
+        posterior = os.fspath(net)
+    elif hasattr(net, "named_parameters"):
+        posterior = names["net.npz"]
+        save_torch(posterior, net, inputs=points.astype(np.float32), **saved)
+    else:
+        raise ValueError("%s: give the path of a file that a save_... function wrote, or a torch module" % _kind(net))
+    np.save(names["points.npy"], points)
+    if isinstance(flags.get("label"), (list, tuple, np.ndarray)) or hasattr(flags.get("label"), "detach"):
+        np.save(names["labels.npy"], np.asarray(to_numpy(flags["label"])).astype(np.int64))
+        flags["label"] = names["labels.npy"]
+    command = [program, "certify", "--posterior", posterior, "--inputs", names["points.npy"], "--eps", _flag(eps),
+               "--out", names["results.jsonl"], "--overwrite", "--progress", "json" if told else "none"]
+    for name, value in flags.items():
+        if value is True:
+            command.append("--" + name.replace("_", "-"))
+        elif value is not None and value is not False:
+            command += ["--" + name.replace("_", "-"), _flag(value)]
+    status, said = _followed(command, told)
+    if status not in (0, 10):  # 10: a gate, with all records written
+        raise ValueError((said or ["psafe ended with status %d" % status])[-1])
+    with open(names["results.jsonl"], encoding="utf-8") as f:
+        return [json.loads(line) for line in f], "\n".join(said), posterior
+
+
+def _followed(command, told):
+    """Runs a command of psafe: its status and the lines it said, without those of its progress, which told is
+    called with. An interruption ends psafe too."""
+    import subprocess
+    said = []
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+        try:
+            for line in run.stderr:
+                line = line.decode("utf-8", "replace").rstrip()
+                if told and line.startswith('{"done":'):
+                    at = json.loads(line)
+                    told(at["done"], at["total"])
+                elif line:
+                    said.append(line)
+        except BaseException:
+            run.terminate()
+            raise
+    return run.returncode, said
 
 
 def _flag(value):

@@ -18,6 +18,8 @@ has_python() { for p in ${PSAFE_PYTHON:-} /usr/bin/python3 python3; do "$p" -c "
 want=()
 has_python numpy || want+=(python3-numpy)
 [ "${1:-}" != deep ] || has_python torch || want+=(python3-torch)
+has_venv() { for p in ${PSAFE_PYTHON:-} /usr/bin/python3 python3; do "$p" -c 'import ensurepip, numpy, venv' >/dev/null 2>&1 && return 0; done; return 1; }
+[ "${1:-}" != deep ] || has_venv || want+=(python3-venv)
 has_slurm() { command -v slurmctld && command -v slurmd && command -v munged; } >/dev/null 2>&1
 [ "${1:-}" != deep ] || has_slurm || want+=(slurm-wlm munge)
 have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)

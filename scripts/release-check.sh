@@ -3,7 +3,8 @@
 #
 # Builds the release of the last commit twice, in clones in different folders, the second
 # time with an empty build cache and other settings, and fails unless all files are the
-# same. Then builds it from a source archive without history, which must work as well.
+# same. Then builds it from a source archive without history, which must work as well, and
+# tries the wheel of the first platform in a fresh virtual environment, without a network.
 set -euo pipefail
 [ $# -gt 0 ] || set -- linux/amd64
 root=$(git rev-parse --show-toplevel)
@@ -25,4 +26,17 @@ diff -r "$tmp/dist1" "$tmp/dist2" || { echo "release-check: FAILED: two builds o
 
 echo "release-check: build from a source archive"
 (cd "$tmp/archive" && go run ./internal/release -out "$tmp/dist3" "$1" >/dev/null)
+# NumPy is the system's: no registry is asked.
+python=$(for p in ${PSAFE_PYTHON:-} /usr/bin/python3 python3; do "$p" -c 'import ensurepip, numpy, venv' >/dev/null 2>&1 && echo "$p" && break; done || true)
+wheel=$(ls "$tmp"/dist1/psafe-*-manylinux*.whl 2>/dev/null | head -n 1 || true)
+if [ -z "$python" ] || [ -z "$wheel" ] || [ "$1" != "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" ]; then
+  echo "SKIPPED trying a wheel: no Python with venv and NumPy (apt install python3-venv python3-numpy), or no wheel of this platform"
+else
+  echo "release-check: pip install $(basename "$wheel")"
+  "$python" -m venv --system-site-packages "$tmp/venv"
+  "$tmp/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"
+  "$tmp/venv/bin/psafe" version
+  mkdir "$tmp/tried"
+  (cd "$tmp" && "$tmp/venv/bin/python" "$root/python/testdata/module_cases.py" "$tmp/tried" "$root/testdata")
+fi
 echo "release-check: passed"

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -55,13 +56,13 @@ func tarGz(folder string, files []file, date time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// zipped is tarGz for .zip.
+// zipped is tarGz for .zip; the folder may be empty.
 func zipped(folder string, files []file, date time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
 	for _, f := range byName(files) {
-		h := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: date.UTC()}
+		h := &zip.FileHeader{Name: path.Join(folder, f.name), Method: zip.Deflate, Modified: date.UTC()}
 		h.SetMode(f.mode)
 		part, err := w.CreateHeader(h)
 		if err != nil {

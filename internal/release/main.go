@@ -1,11 +1,13 @@
 // Release builds the files of a release: for each platform an archive with the program,
-// the licences, README.md and CHANGELOG.md, and SHA256SUMS for all of them.
+// the licences, README.md and CHANGELOG.md, a wheel with the program and the module psafe,
+// and SHA256SUMS for all of them.
 //
-//	go run ./internal/release [-out FOLDER] [-licences FILE] [platform ...]
+//	go run ./internal/release [-out FOLDER] [-wheels] [-licences FILE] [platform ...]
 //
 // A platform is OS/ARCH, or OS/ARCH/static for a program without OpenCL that needs no
-// shared library at all (on Linux, opening OpenCL takes the C library). With -licences,
-// only that file is written: the licences of what the first platform's program links.
+// shared library at all (on Linux, opening OpenCL takes the C library). With -wheels, no
+// archives are built. With -licences, only that file is written: the licences of what the
+// first platform's program links.
 //
 // The same commit, or the same source archive, gives the same bytes with the same version
 // of Go, in whatever folder, on whatever system: times are the commit's, owners and modes
@@ -30,16 +32,17 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "dist", "folder for the archives")
+	out := flag.String("out", "dist", "folder for archives and wheels")
+	wheels := flag.Bool("wheels", false, "no archives")
 	licences := flag.String("licences", "", "write only this file, with the licences of the modules in the program")
 	flag.Parse()
-	if err := run(*out, *licences, flag.Args()); err != nil {
+	if err := run(*out, *wheels, *licences, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, licences string, words []string) error {
+func run(out string, wheels bool, licences string, words []string) error {
 	if len(words) == 0 {
 		words = []string{runtime.GOOS + "/" + runtime.GOARCH}
 	}
@@ -67,12 +70,12 @@ func run(out, licences string, words []string) error {
 	}
 	var sums []string
 	for _, p := range platforms {
-		name, sum, err := src.release(out, p)
+		lines, err := src.release(out, wheels, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		fmt.Printf("%s  %s\n", sum, name)
-		sums = append(sums, sum+"  "+name+"\n")
+		fmt.Print(strings.Join(lines, ""))
+		sums = append(sums, lines...)
 	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(sums, "")), 0o666)
@@ -185,35 +188,59 @@ func unix(seconds string) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), err
 }
 
-// release writes the archive of one platform and returns its name and SHA-256.
-func (src source) release(out string, p platform) (name, sum string, err error) {
+// release writes the wheel of one platform and, unless only wheels are asked for, its archive. It
+// returns a line of SHA256SUMS for each.
+func (src source) release(out string, wheels bool, p platform) (lines []string, err error) {
 	program, err := src.build(p)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
 	licences, err := thirdParty(p)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	exe, ending, pack := "psafe", ".tar.gz", tarGz
+	packs := []func(p platform, program, licences []byte) (string, []byte, error){src.wheel}
+	if !wheels {
+		packs = append(packs, src.archive)
+	}
+	for _, pack := range packs {
+		name, content, err := pack(p, program, licences)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(out, name), content, 0o666); err != nil {
+			return nil, err
+		}
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(content), name))
+	}
+	return lines, nil
+}
+
+// exe is the name of the program on p.
+func (p platform) exe() string {
 	if p.os == "windows" {
-		exe, ending, pack = "psafe.exe", ".zip", zipped
+		return "psafe.exe"
 	}
-	files := []file{{exe, 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}
+	return "psafe"
+}
+
+// archive returns the archive for p and its name.
+func (src source) archive(p platform, program, licences []byte) (string, []byte, error) {
+	ending, pack := ".tar.gz", tarGz
+	if p.os == "windows" {
+		ending, pack = ".zip", zipped
+	}
+	files := []file{{p.exe(), 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}
 	for _, page := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 		files = append(files, file{page, 0o644, text})
 	}
 	folder := "psafe-" + src.version + "-" + p.String()
-	archive, err := pack(folder, files, src.date)
-	if err != nil {
-		return "", "", err
-	}
-	name = folder + ending
-	return name, fmt.Sprintf("%x", sha256.Sum256(archive)), os.WriteFile(filepath.Join(out, name), archive, 0o666)
+	content, err := pack(folder, files, src.date)
+	return folder + ending, content, err
 }
 
 // build returns the program for p.

@@ -5,13 +5,17 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -92,15 +96,86 @@ func readZip(b []byte) (list []string, err error) {
 	return list, nil
 }
 
-// TestLicences: every module in the program, on every platform of the Makefile, has
-// terms that somebody has read and that allow it to be given away.
-func TestLicences(t *testing.T) {
+// TestWheels: each platform of the Makefile has a wheel of the same bytes every time, its RECORD has
+// the digest and the size of every file, and its names are those of the binary distribution format.
+func TestWheels(t *testing.T) {
 	t.Chdir("../..")
+	src := source{version: "1.2.3-dev", date: date}
+	for _, word := range makefilePlatforms(t) {
+		p, err := parsePlatform(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, content, err := src.wheel(p, []byte("program"), []byte("terms"))
+		if err != nil {
+			t.Errorf("%s: %v", word, err)
+			continue
+		}
+		if _, again, _ := src.wheel(p, []byte("program"), []byte("terms")); !bytes.Equal(content, again) {
+			t.Errorf("%s: other bytes the second time", word)
+		}
+		files, modes := wheelFiles(t, content)
+		tag, ok := strings.CutPrefix(strings.TrimSuffix(name, ".whl"), "psafe-1.2.3.dev0-py3-none-")
+		first, _, _ := strings.Cut(tag, ".")
+		const info = "psafe-1.2.3.dev0.dist-info/"
+		if !ok || !strings.Contains(files[info+"WHEEL"], "Tag: py3-none-"+first+"\n") || !strings.Contains(files[info+"METADATA"], "\nVersion: 1.2.3.dev0\n") {
+			t.Errorf("%s: %s says %q", word, name, files[info+"WHEEL"])
+		}
+		if script := "psafe-1.2.3.dev0.data/scripts/" + p.exe(); files[script] != "program" || modes[script] != 0o755 {
+			t.Errorf("%s: %s is %q, %v", word, script, files[script], modes[script])
+		}
+		for _, module := range []string{"psafe/__init__.py", "psafe/py.typed", "psafe/psafe_export.py"} {
+			if _, ok := files[module]; !ok {
+				t.Errorf("%s has no %s", name, module)
+			}
+		}
+		for line := range strings.Lines(files[info+"RECORD"]) {
+			f := strings.Split(strings.TrimSpace(line), ",")
+			text, ok := files[f[0]]
+			sum := sha256.Sum256([]byte(text))
+			if want := "sha256=" + base64.RawURLEncoding.EncodeToString(sum[:]) + "," + strconv.Itoa(len(text)); !ok || f[0] != info+"RECORD" && strings.Join(f[1:], ",") != want {
+				t.Errorf("%s: RECORD has %q, want %s", name, line, want)
+			}
+			delete(files, f[0])
+		}
+		if len(files) > 0 {
+			t.Errorf("%s: RECORD is silent about %q", name, files)
+		}
+	}
+	for _, version := range []string{"1.2", "1.2.3-rc1", "v1.2.3", ""} {
+		if p, err := pythonVersion(version); err == nil {
+			t.Errorf("version %q is %s for Python", version, p)
+		}
+	}
+	if p, err := pythonVersion("1.20.3"); err != nil || p != "1.20.3" {
+		t.Errorf("version 1.20.3 is %s for Python, %v", p, err)
+	}
+}
+
+func wheelFiles(t *testing.T, content []byte) (map[string]string, map[string]fs.FileMode) {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, modes := map[string]string{}, map[string]fs.FileMode{}
+	for _, f := range r.File {
+		text, err := fs.ReadFile(r, f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[f.Name], modes[f.Name] = string(text), f.Mode()
+	}
+	return files, modes
+}
+
+// makefilePlatforms are the platforms that the Makefile releases.
+func makefilePlatforms(t *testing.T) (words []string) {
+	t.Helper()
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var words []string
 	for line := range strings.Lines(string(makefile)) {
 		if name, value, ok := strings.Cut(line, "?="); ok && slices.Contains([]string{"PLATFORMS", "STATIC"}, strings.TrimSpace(name)) {
 			words = append(words, strings.Fields(value)...)
@@ -109,7 +184,14 @@ func TestLicences(t *testing.T) {
 	if len(words) < 5 {
 		t.Fatalf("the Makefile releases %q", words)
 	}
-	for _, w := range words {
+	return words
+}
+
+// TestLicences: every module in the program, on every platform of the Makefile, has
+// terms that somebody has read and that allow it to be given away.
+func TestLicences(t *testing.T) {
+	t.Chdir("../..")
+	for _, w := range makefilePlatforms(t) {
 		p, err := parsePlatform(w)
 		if err != nil {
 			t.Fatal(err)
