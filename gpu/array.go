@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -190,18 +191,23 @@ func (d *Device) ReadSeveral(dst [][]float64, src []bound.Array) error {
 		return d.fail("Read", err)
 	}
 	d.expect("Read", "gave other numbers than it holds", at, receipt, got.raws...)
-	if err := d.checkRing(got.ring); err != nil {
+	if d.launched.testing { // receipts are looked at in the end, and as soon as the ring is full
+		d.ahead.waited(time.Now())
+	} else if err := d.checkRing(got.ring); err != nil {
 		return d.fail("Read", err)
 	}
 	for i, raw := range got.raws {
 		if bad := d.numbers(dst[i], raw); bad >= 0 {
+			if err := d.settle(); err != nil { // a receipt that was not looked at says which launch
+				return d.fail("Read", err)
+			}
 			return d.distrust("Read", "left entry %d of %d numbers unwritten", bad, len(dst[i]))
 		}
 	}
 	return nil
 }
 
-// received is what arrays hold, in memory that is its own, and the ring after it.
+// received is what arrays hold, in memory that is its own, and the ring after it, but in the self-test.
 type received struct {
 	raws [][]byte
 	ring []uint32
@@ -209,7 +215,7 @@ type received struct {
 
 // received waits once.
 func (d *Device) received(list []*array) (got received, err error) {
-	mems, bytes, readRing := make([]*cl.MemObject, len(list)), make([]int, len(list)), d.readRing()
+	mems, bytes, readRing, testing := make([]*cl.MemObject, len(list)), make([]int, len(list)), d.readRing(), d.launched.testing
 	for i, a := range list {
 		mems[i], bytes[i] = a.mem, a.n*d.precision.Bytes()
 	}
@@ -217,11 +223,18 @@ func (d *Device) received(list []*array) (got received, err error) {
 		got, err = drive(d, "Read", func() (r received, err error) {
 			for i, mem := range mems {
 				r.raws = append(r.raws, make([]byte, bytes[i]))
-				if err = d.queue.Read(mem, r.raws[i]); err != nil {
+				if testing && i == len(mems)-1 { // with a wait, as nothing is read behind it
+					err = cl.ReadBuffer(d.queue, mem, 0, r.raws[i])
+				} else {
+					err = d.queue.Read(mem, r.raws[i])
+				}
+				if err != nil {
 					return r, err
 				}
 			}
-			r.ring, err = readRing()
+			if !testing {
+				r.ring, err = readRing()
+			}
 			return r, err
 		})
 		return err

@@ -25,8 +25,7 @@ func (d *Device) selfTest() error {
 		return err
 	}
 	// The jobs compare everything that comes back with a table: digests of the thousands
-	// of small arrays, and the ring read once more after each, would double the time and find nothing
-	// more.
+	// of small arrays, and the ring read after each, would double the time and find nothing more.
 	d.launched.testing = true
 	defer func() { d.launched.testing = false }()
 	return d.testJobs()

@@ -34,8 +34,8 @@ type severalReader interface {
 	ReadSeveral(dst [][]float64, src []Array) error
 }
 
-// readSeveral is Read of several arrays.
-func readSeveral(dev Memory, dst [][]float64, src []Array) error {
+// ReadSeveral is Read of several arrays, with one wait if the device can do that.
+func ReadSeveral(dev Memory, dst [][]float64, src []Array) error {
 	if d, can := dev.(severalReader); can {
 		return d.ReadSeveral(dst, src)
 	}
@@ -53,7 +53,7 @@ func ReadEach(dev Memory, arrays ...Array) ([][]float64, error) {
 	for i, a := range arrays {
 		all[i] = make([]float64, a.Len())
 	}
-	if err := readSeveral(dev, all, arrays); err != nil {
+	if err := ReadSeveral(dev, all, arrays); err != nil {
 		return nil, err
 	}
 	return all, nil

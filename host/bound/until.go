@@ -117,5 +117,5 @@ func (u until) ReadSeveral(dst [][]float64, src []Array) error {
 	if err := u.over(); err != nil {
 		return err
 	}
-	return readSeveral(u.Device, dst, src)
+	return ReadSeveral(u.Device, dst, src)
 }

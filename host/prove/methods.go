@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"time"
 
 	"psafe/host/model/posterior"
 	"psafe/host/prove/chernoff"
@@ -80,8 +81,13 @@ func bySet(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.T
 	return decide.Finite(ctx, e, cfg.Cells, !cfg.NoUpper, cfg.Confidence, tasks)
 }
 
+// QuickMomentsTime is about how long QuickMomentsDown takes on one processor. It is an error if the method does not fit.
+func QuickMomentsTime(p *posterior.Posterior, t *property.Task) (time.Duration, error) {
+	return chernoff.QuickTime(p, t)
+}
+
 // QuickMomentsDown bounds P_safe of a task at points from below, by exact moments and a short search (Chernoff takes
-// longer and finds more); 0 where nothing is found or the method does not fit. It is an error if ctx ends.
+// longer and finds more); 0 where nothing is found. It is an error if the method does not fit or ctx has no time for it.
 func QuickMomentsDown(ctx context.Context, p *posterior.Posterior, t *property.Task) (float64, error) {
 	return chernoff.QuickDown(ctx, p, t)
 }

@@ -61,11 +61,19 @@ func (r *recorder) Do(op bound.Operation) error {
 	if err := r.Device.Do(op); err != nil {
 		return err
 	}
+	var wrote []bound.Array
+	var numbers [][]float64
 	for _, out := range bound.Outputs(op) {
-		v, err := bound.ReadAll(r, out.Array)
-		if err != nil {
+		if n := out.Array.Len(); n > 0 {
+			wrote, numbers = append(wrote, out.Array), append(numbers, make([]float64, n))
+		}
+	}
+	if len(wrote) > 0 {
+		if err := bound.ReadSeveral(r.Device, numbers, wrote); err != nil {
 			return err
 		}
+	}
+	for _, v := range numbers {
 		for _, x := range v {
 			if x != x {
 				x = math.NaN()

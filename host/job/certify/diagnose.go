@@ -19,20 +19,18 @@ import (
 // Why an input is unknown is computed, not guessed: what drawn networks do there, what T alone is to blame for, and
 // what the spread. None of it is in any record; bounds that are told are certified, what drawn networks do was only
 // tried. What to do next is one command, which proves what the note says of it.
-var (
-	// diagnosisTime is for the causes, and once more for what would be certified, or longestShare of what the run
-	// took, if that is more, but not above mostDiagnosisTime.
-	diagnosisTime, mostDiagnosisTime = 900 * time.Millisecond, 5 * time.Second
-	// drawTime is for the drawn networks, longerTime for another method and for what a time limit may have cut
-	// short.
-	drawTime   = 250 * time.Millisecond
-	longerTime = 300 * time.Millisecond
-)
+//
+// diagnosisTime is for the causes, and once more for what would be certified, or a part of what the run took, one in
+// longestShare, if that is more, but not above mostDiagnosisTime.
+var diagnosisTime, mostDiagnosisTime = 300 * time.Millisecond, 5 * time.Second
 
 const (
 	longestShare = 40
-	// diagnosisDraws is how many networks are drawn.
-	diagnosisDraws = 50
+	// Of that time one part in drawShare is for the drawn networks, and one in longerShare for another method, and for
+	// what a time limit may have cut short.
+	drawShare, longerShare = 4, 3
+	// diagnosisDraws is how many networks are drawn, fewDiagnosed how many if they are of one mind.
+	diagnosisDraws, fewDiagnosed = 50, 10
 	// mostDiagnosed is up to how many weights a network is loaded once more.
 	mostDiagnosed = 1 << 23
 	// quick is up to how many seconds a file took to be read that is read once more.
@@ -42,16 +40,18 @@ const (
 // diagnosis looks at one input.
 type diagnosis struct {
 	r *ready
-	// ctx is run, that of the run, with what within leaves it.
-	ctx, run context.Context
-	within   func() context.CancelFunc
-	limit    time.Duration // for one bound, if above 0
-	cells    int           // for one bound, if above 0
-	dev      bound.Device
-	rec      *record.Record
-	task     property.Task
+	// ctx is that of the run, with the time that within gives it.
+	ctx    context.Context
+	within func() context.CancelFunc
+	time   time.Duration // of a part
+	limit  time.Duration // for one bound, if above 0
+	cells  int           // for one bound, if above 0
+	dev    bound.Device
+	rec    *record.Record
+	task   property.Task
 	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
 	drawn, atPoint, inT int
+	slow                bool // there was no time for more
 	// isPoint reports whether T is a point, point is the task at its point, nil if it cannot be had here.
 	isPoint bool
 	point   *property.Task
@@ -64,9 +64,10 @@ type diagnosis struct {
 // diagnose returns why nothing is decided; ctx is that of the run, which took so long.
 func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
 	note := found.note(r.require().String())
-	d := &diagnosis{r: r, run: ctx, rec: found.first, dev: dev.List[0], atZero: -1}
+	d := &diagnosis{r: r, rec: found.first, dev: dev.List[0], atZero: -1}
+	d.time = min(max(diagnosisTime, took/longestShare), mostDiagnosisTime)
 	d.within = func() context.CancelFunc {
-		next, end := context.WithTimeout(ctx, min(max(diagnosisTime, took/longestShare), mostDiagnosisTime))
+		next, end := context.WithTimeout(ctx, d.time)
 		d.ctx = next
 		return end
 	}
@@ -124,8 +125,11 @@ func (d *diagnosis) draw() {
 	if post.RequireNetworks() != nil {
 		return
 	}
-	net, until := post.Network(), time.Now().Add(drawTime)
-	over := func() bool { return d.ctx.Err() != nil || !time.Now().Before(until) }
+	net, until := post.Network(), time.Now().Add(d.time/drawShare)
+	over := func() bool {
+		d.slow = d.ctx.Err() != nil || !time.Now().Before(until)
+		return d.slow
+	}
 	n := diagnosisDraws
 	if s := post.Networks(); s != nil {
 		n = min(n, s.N())
@@ -164,6 +168,9 @@ func (d *diagnosis) draw() {
 		}
 		if inT {
 			d.inT++
+		}
+		if d.drawn == fewDiagnosed && post.Networks() == nil && (d.inT == 0 || d.atPoint == d.drawn) {
+			return
 		}
 	}
 }
@@ -219,12 +226,13 @@ func (d *diagnosis) method() prove.Method {
 	return prove.CLBP
 }
 
-// soon is p_lower by a method in longerTime, or 0. What it has by then counts, such as that of fewer cells.
+// soon is p_lower by a method in a part of the time, or 0. What it has by then counts, such as that of fewer cells.
 func (d *diagnosis) soon(method prove.Method) float64 {
 	all := d.ctx
-	within, end := context.WithTimeout(all, longerTime+longerTime/3)
+	limit := d.time / longerShare
+	within, end := context.WithTimeout(all, limit+limit/3)
 	defer func() { end(); d.ctx, d.limit = all, 0 }()
-	d.ctx, d.limit = within, longerTime
+	d.ctx, d.limit = within, limit
 	if p := d.bound(d.r.post, method, d.task); len(p) > 0 {
 		return p[0]
 	}
@@ -238,7 +246,7 @@ func (d *diagnosis) otherMethod() *cause {
 		return nil
 	}
 	for _, m := range []prove.Method{prove.CLBP, prove.Phases, prove.Chernoff} {
-		if m == asked {
+		if m == asked || m == prove.Chernoff && !d.hasTimeForMoments() {
 			continue
 		}
 		if p := d.soon(m); d.enough(p) { // 0 where the method does not fit the network
@@ -246,6 +254,12 @@ func (d *diagnosis) otherMethod() *cause {
 		}
 	}
 	return nil
+}
+
+// hasTimeForMoments reports whether exact moments are worth a try: where a look at a point takes longer, boxes get nothing.
+func (d *diagnosis) hasTimeForMoments() bool {
+	takes, err := prove.QuickMomentsTime(d.r.post, &d.task)
+	return err == nil && takes < d.time/longerShare
 }
 
 // longer finds that enough is proved without the time limit that ended the search.

@@ -58,7 +58,7 @@ func (d *diagnosis) atPointByMoments(post *posterior.Posterior) float64 {
 	if t == nil {
 		return 0
 	}
-	p, err := prove.QuickMomentsDown(d.run, post, t) // which takes up to about a second of processor
+	p, err := prove.QuickMomentsDown(d.ctx, post, t)
 	d.moments = d.moments || err == nil
 	return p
 }

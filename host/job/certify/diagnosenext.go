@@ -69,7 +69,7 @@ func (d *diagnosis) seen(why string) *cause {
 		return &cause{why, "for the spreads", append([]string{"psafe", "inspect"}, d.r.Posterior.Args()...)}
 	}
 	n := draws
-	if d.drawn < diagnosisDraws {
+	if d.slow {
 		n = fewDraws
 	}
 	return &cause{why, "for a statistical interval", d.changed(func(j *Job) { j.Method.Draws, j.Method.Depth = &n, nil })}

@@ -291,20 +291,27 @@ func (p *point) rateApprox(al, b []float64, log float64) float64 {
 	if !(size > 0) {
 		return 0x1p40 // nothing varies
 	}
+	cuts := sections
+	if p.quick {
+		cuts = 0
+	}
 	h, _ := leastApprox(math.Sqrt(2*log/size), func(h float64) float64 {
 		sum := log
 		for j, r := range p.rects[0] {
 			sum += p.hidden[0].tiltApprox(h*al[j], h*b[j], r.meanLo, r.varLo).log
 		}
 		return sum / h
-	}, math.Inf(-1))
+	}, math.Inf(-1), cuts)
 	return h
 }
 
+// sections is how many golden sections find a rate.
+const sections = 8
+
 // leastApprox is about where a function of h > 0 that falls and then grows is least, and its value: from a start on by
-// factors of two, and then by golden sections, until it is below enough.
-func leastApprox(start float64, f func(h float64) float64, enough float64) (h, least float64) {
-	const golden, mostDoubled, sections = 0.6180339887498949, 60, 8
+// factors of two, and then by so many golden sections, until it is below enough.
+func leastApprox(start float64, f func(h float64) float64, enough float64, cuts int) (h, least float64) {
+	const golden, mostDoubled = 0.6180339887498949, 60
 	h, least = start, math.Inf(1)
 	try := func(at float64) float64 {
 		v := f(at)
@@ -331,7 +338,7 @@ func leastApprox(start float64, f func(h float64) float64, enough float64) (h, l
 	lo, hi := math.Log(h/2), math.Log(2*h)
 	x1, x2 := hi-golden*(hi-lo), lo+golden*(hi-lo)
 	f1, f2 := try(math.Exp(x1)), try(math.Exp(x2))
-	for range sections {
+	for range cuts {
 		if least < enough {
 			break
 		}

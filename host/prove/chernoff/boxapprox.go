@@ -170,7 +170,7 @@ func (b *region) rowApprox(row *spread) (g boxGuess) {
 			}
 		}
 		return best
-	}, nothing)
+	}, nothing, sections)
 	return g
 }
 

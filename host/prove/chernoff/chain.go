@@ -68,6 +68,8 @@ type layer struct {
 type chain struct {
 	hidden []*layer
 	last   *layer
+	// quick has rates of statements found by factors of two alone.
+	quick bool
 }
 
 func newChain(p *posterior.Posterior) *chain {

@@ -1,10 +1,13 @@
 package chernoff
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"psafe/fallback"
 	"psafe/host/arith/gauss"
@@ -125,10 +128,14 @@ func TestQuickDown(t *testing.T) {
 	post := provetest.Noisy(rand.New(rand.NewPCG(34, 11)), 0.5, false, 2, 6, 2)
 	y := post.LogitsApprox(task.T[0].Lo)
 	task.S = property.ArgmaxIs(slices.Index(y, slices.Max(y)), 2)
-	down := func(post *posterior.Posterior, boxes ...property.Box) float64 {
+	ctx := t.Context()
+	look := func(post *posterior.Posterior, boxes ...property.Box) (float64, error) {
 		of := task
 		of.T = boxes
-		p, err := QuickDown(t.Context(), post, &of)
+		return QuickDown(ctx, post, &of)
+	}
+	down := func(post *posterior.Posterior, boxes ...property.Box) float64 {
+		p, err := look(post, boxes...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +148,20 @@ func TestQuickDown(t *testing.T) {
 	if p := down(post, provetest.BoxAround(a.Lo, 0.01)); p != 0 {
 		t.Errorf("%v in a box", p)
 	}
-	if p := down(provetest.Noisy(rand.New(rand.NewPCG(34, 10)), 0.01, false, 2, 450, 450, 2), a); p != 0 {
+	if p, err := look(provetest.Noisy(rand.New(rand.NewPCG(34, 10)), 0.01, false, 2, 450, 450, 2), a); p != 0 || err == nil {
 		t.Errorf("%v of a network that takes long", p)
+	}
+	hour, end := context.WithTimeout(ctx, time.Hour)
+	defer end()
+	if ctx = hour; down(post, a) == 0 {
+		t.Error("an hour is too short")
+	}
+	large := provetest.Noisy(rand.New(rand.NewPCG(34, 10)), 0.01, false, 2, 330, 330, 2)
+	shortly, endShortly := context.WithTimeout(hour, 400*time.Millisecond)
+	defer endShortly()
+	ctx = shortly
+	if p, err := look(large, a); p != 0 || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		t.Errorf("%v, %v of a network that takes longer than there is time", p, err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 type part struct {
 	square, from, to float64
 	planes           [][]slopes
+	// tol is how near the planes are proved, 0 for fine.
+	tol float64
 }
 
 // whole is the one part that there is without parts: (52).

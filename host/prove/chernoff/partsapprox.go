@@ -42,7 +42,7 @@ func (p *point) rowApprox(g *guess) {
 			g.log, best, noise = log, t, v
 		}
 		return log
-	}, nothing)
+	}, nothing, sections)
 	if math.IsInf(g.log, 1) {
 		return
 	}
@@ -171,13 +171,13 @@ func (p *point) partsOf(row *head, h, loss float64, all trial, square, from, to 
 	if square != all.square {
 		middle, _ = p.momentApprox(row, h, square, loss, rounds)
 	}
-	list := []part{{square, from, to, middle.planes}}
+	list := []part{{square: square, from: from, to: to, planes: middle.planes}}
 	logs := []float64{middle.log}
 	if from > row.sbLo {
-		list, logs = slices.Insert(list, 0, part{small.square, row.sbLo, from, small.planes}), slices.Insert(logs, 0, small.log)
+		list, logs = slices.Insert(list, 0, part{square: small.square, from: row.sbLo, to: from, planes: small.planes}), slices.Insert(logs, 0, small.log)
 	}
 	if to <= math.MaxFloat64 {
-		list, logs = append(list, part{large.square, to, math.Inf(1), large.planes}), append(logs, large.log)
+		list, logs = append(list, part{square: large.square, from: to, to: math.Inf(1), planes: large.planes}), append(logs, large.log)
 	}
 	log = math.Inf(-1)
 	for i := range list {

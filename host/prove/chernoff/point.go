@@ -1,6 +1,7 @@
 package chernoff
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -179,10 +180,10 @@ func (p *point) tailUp(row *head, h float64, of *part) float64 {
 	s.Add(of.square, pick(of.square, row.sbLo, row.sb))
 	s.Plus(arith.ProductUp(h, p.lossUp(row)))
 	s.Plus(of.heightUp(h))
-	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, of.planes, fine))
+	return arith.Up(s.Hi() + p.momentUp(len(p.hidden)-1, al, b, of.planes, cmp.Or(of.tol, fine)))
 }
 
-// fine is how near the planes of rows are proved.
+// fine is how near the planes of rows are proved, but in a short look.
 const fine = 0.01
 
 // pieceTol returns how far pieces may be above a function somewhere, in all neurons of a layer together, where

@@ -2,7 +2,9 @@ package chernoff
 
 import (
 	"context"
+	"errors"
 	"math"
+	"time"
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
@@ -13,26 +15,47 @@ import (
 // A look at points that takes a tenth of a second or two, for whoever wants to know whether Certify is worth its time.
 
 const (
-	// mostQuickWork is about how many products a look may take, a second of processor, where a neuron in a row is as
+	// mostQuickWork is about how many products a look may take, mostQuickTime of processor, where a neuron in a row is as
 	// many as neuronWork of them, and a weight in statements as many as stateWork.
 	mostQuickWork, neuronWork, stateWork = 1 << 20, 200, 6
+	mostQuickTime                        = time.Second / 2
 	// quickRounds are rounds of planes, mostHalved is how often a rate is halved whose moment is infinite.
 	quickRounds, mostHalved = 3, 30
 	// quickLeast holds what a look claims less than it has found, of what fails: Certify chooses by what planes
 	// are thought to cost, which their proofs may exceed.
 	quickLeast = 1.0 / 16
+	// mostRough is the most that planes are proved to.
+	mostRough = 16
 )
 
+// QuickTime is about how long QuickDown takes on one processor. It is an error if Fits refuses the posterior, or if that is
+// longer than a look may take.
+func QuickTime(post *posterior.Posterior, t *property.Task) (time.Duration, error) {
+	if err := Fits(post); err != nil {
+		return 0, err
+	}
+	work := newChain(post).quickWork(len(t.S.Rows)) * len(t.T)
+	if work > mostQuickWork {
+		return 0, errors.New("exact moments would take long")
+	}
+	return mostQuickTime * time.Duration(work) / mostQuickWork, nil
+}
+
 // QuickDown bounds P_safe of a task at points from below by exact moments, as Certify does, but by a search of few rates and
-// budgets; 0 where it finds nothing, where Fits refuses the posterior, or where a look takes long. It is an error if ctx ends.
+// budgets; 0 where it finds nothing. It is an error if QuickTime refuses the posterior, if ctx has less time than that, or if it ends.
 func QuickDown(ctx context.Context, post *posterior.Posterior, t *property.Task) (float64, error) {
-	if Fits(post) != nil || len(t.S.Rows) > mostRows || len(t.S.Any) == 0 || len(t.S.Gates) > 0 || t.Ball != nil {
+	takes, err := QuickTime(post, t)
+	if err != nil {
+		return 0, err
+	}
+	if until, limited := ctx.Deadline(); limited && takes > time.Until(until) {
+		return 0, context.DeadlineExceeded
+	}
+	if len(t.S.Rows) > mostRows || len(t.S.Any) == 0 || len(t.S.Gates) > 0 || t.Ball != nil {
 		return 0, nil
 	}
 	c := newChain(post)
-	if c.quickWork(len(t.S.Rows))*len(t.T) > mostQuickWork {
-		return 0, nil
-	}
+	c.quick = true
 	fail := 0.0
 	for _, box := range t.T {
 		if !nearlyPoint(box) {
@@ -99,11 +122,30 @@ func (c *chain) quickUp(ctx context.Context, box property.Box, s *property.Safe)
 	if p == nil {
 		return 1, ctx.Err()
 	}
+	roughen(guesses)
 	f, err := p.proved(ctx, guesses, len(s.Rows))
 	if err != nil || f == nil {
 		return 1, err
 	}
 	return f.failUp, nil
+}
+
+// roughen has the planes of each row proved only so nearly that its tail grows by about quickLeast of what all rows fail with: most
+// rows fail so much less than the worst one that a first look at their planes is enough.
+func roughen(guesses []guess) {
+	all := 0.0
+	for _, g := range guesses {
+		all += math.Exp(g.log)
+	}
+	for _, g := range guesses {
+		tol := math.Log1p(quickLeast * all / math.Exp(g.log))
+		if !(tol < mostRough) { // NaN where both are 0
+			tol = mostRough
+		}
+		for k := range g.parts {
+			g.parts[k].tol = max(fine, tol)
+		}
+	}
 }
 
 // quickApprox looks for an alternative that fails with less than least, and says whether there is one. It begins with
