@@ -76,12 +76,15 @@ func backSubstituteLanes[T bound.Real](t *backSubstitute[T], p, r, n int, s *spa
 // at which one of the rows is not zero, zeros where there is no row.
 func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 	s.at, s.a, s.ends = s.at[:0], s.a[:0], s.ends[:0]
+	s.met, s.place = append(s.met[:0], make([]uint32, words(outputs))...), slices.Grow(s.place[:0], outputs*rowTile)[:outputs*rowTile]
 	for i := range outputs {
 		row := rows[i*stride : i*stride+n]
 		if slices.ContainsFunc(row, func(a T) bool { return a != 0 }) {
 			var a [rowTile]T
 			copy(a[:], row)
 			s.at, s.a = append(s.at, i), append(s.a, a[:]...)
+			s.met[i/bound.Block] |= 1 << (i % bound.Block)
+			copy(s.place[i*rowTile:], a[:])
 		}
 		if i%bound.Block == bound.Block-1 || i == outputs-1 {
 			s.ends = append(s.ends, len(s.at))
