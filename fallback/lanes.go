@@ -331,25 +331,25 @@ func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) in
 
 // convTransposeLanes is convTranspose.sums and put of some places that are alike, or false if the plain loop
 // has to do it. It takes no minimum, so whatever the numbers they have the plain bits.
-func convTransposeLanes[T bound.Real](t *convTranspose[T], item, j, some, r, n int) bool {
+func convTransposeLanes[T bound.Real](t *convTranspose[T], item int, places []int, r, n int) bool {
 	wide := t.d.vectors == vector.AVX512
 	switch t := any(t).(type) {
 	case *convTranspose[float32]:
 		if wide && n >= widthF32x16 {
-			convTransposeF32x16(t, item, j, some, r, n)
+			convTransposeF32x16(t, item, places, r, n)
 			return true
 		}
 		if t.d.vectors >= vector.AVX2 && n >= widthF32x8 {
-			convTransposeF32x8(t, item, j, some, r, n)
+			convTransposeF32x8(t, item, places, r, n)
 			return true
 		}
 	case *convTranspose[float64]:
 		if wide && n >= widthF64x8 {
-			convTransposeF64x8(t, item, j, some, r, n)
+			convTransposeF64x8(t, item, places, r, n)
 			return true
 		}
 		if t.d.vectors >= vector.AVX2 && n >= widthF64x4 {
-			convTransposeF64x4(t, item, j, some, r, n)
+			convTransposeF64x4(t, item, places, r, n)
 			return true
 		}
 	}
