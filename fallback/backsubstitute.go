@@ -10,6 +10,11 @@ func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	t.wLo, t.wHi = d.interval(a.W)
 	t.bLo, t.bHi = d.interval(a.B)
 	tiles := (a.R + rowTile - 1) / rowTile
+	if t.sHi != nil && a.W.Lo != a.W.Hi && tiles > 1 {
+		if err := t.findWeights(); err != nil {
+			return err
+		}
+	}
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		scratch := d.rows.Get().(*sparseRow[T])
 		defer d.rows.Put(scratch)
@@ -27,6 +32,30 @@ type backSubstitute[T bound.Real] struct {
 	a                                          bound.BackSubstitute
 	d                                          *Device[T]
 	sLo, sHi, c, rows, cIn, wLo, wHi, bLo, bHi []T
+	// weights has, for each box and input, a word for each block of outputs: the bits of those whose
+	// weight is not [0, 0]. It is nil where looking for them is not worth while.
+	weights []uint32
+}
+
+// words is how many blocks outputs make.
+func words(outputs int) int { return (outputs + bound.Block - 1) / bound.Block }
+
+// findWeights fills in weights. Intervals of what lies under taps are often [0, 0], as units of max(t, 0)
+// are that are never positive.
+func (t *backSubstitute[T]) findWeights() error {
+	out, n := t.a.Out, words(t.a.Out)
+	boxes := (t.a.P + t.a.PerBox - 1) / t.a.PerBox
+	t.weights = make([]uint32, boxes*t.a.In*n)
+	return t.d.parallel(boxes*t.a.In, 1+pieceWork/out, func(from, to int) {
+		for j := from; j < to; j++ {
+			lo, hi := t.wLo[j*out:][:out], t.wHi[j*out:][:out]
+			for i := range out {
+				if lo[i] != 0 || hi[i] != 0 {
+					t.weights[j*n+i/bound.Block] |= 1 << (i % bound.Block)
+				}
+			}
+		}
+	})
 }
 
 // sparseRow is one row of A without its zeros, which add nothing to any sum
@@ -35,6 +64,10 @@ type sparseRow[T bound.Real] struct {
 	at   []int
 	a    []T
 	ends []int
+	// Of rows side by side: met has a word for each block, of the outputs at which a row is not 0, and
+	// place has rowTile entries for each of those, where no other output has left its own.
+	met   []uint32
+	place []T
 }
 
 func (s *sparseRow[T]) gather(rows []T, first, stride, n int) {

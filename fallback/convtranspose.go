@@ -15,6 +15,7 @@ func (d *Device[T]) ConvTranspose(a bound.ConvTranspose) error {
 	}
 	t.out, t.rows = d.data(a.Out), d.data(a.A)
 	t.wLo, t.wHi = d.interval(a.W)
+	t.needed = d.data(a.Needed)
 	t.tiles = (a.R + rowTile - 1) / rowTile
 	n := a.P * t.tiles * a.Positions
 	t.used, t.counts = make([]int32, n*a.Channels), make([]int32, n)
@@ -42,6 +43,7 @@ type convTranspose[T bound.Real] struct {
 	a                   bound.ConvTranspose
 	d                   *Device[T]
 	out, rows, wLo, wHi []T
+	needed              []T // nil: all are
 	lists               sumLists
 	position            []int32 // of each entry
 	tiles               int
@@ -76,24 +78,39 @@ func (t *convTranspose[T]) places(item, j, end int) {
 	p, r := item/t.tiles, item%t.tiles*rowTile
 	n := min(rowTile, t.a.R-r)
 	for j < end {
-		some := t.alike(j, end)
-		if !convTransposeLanes(t, item, j, some, r, n) {
-			for i := range some {
-				t.put(p, j+i, r, t.sums(item, j+i, r, n), n)
+		var list [mostAlike]int
+		some, next := t.alike(p, j, end, &list)
+		if some > 0 && !convTransposeLanes(t, item, list[:some], r, n) {
+			for _, i := range list[:some] {
+				t.put(p, i, r, t.sums(item, i, r, n), n)
 			}
 		}
-		j += some
+		for i := j; i < next && t.needed != nil && !t.a.Add; i++ {
+			if t.needed[p*t.a.J+i] == 0 {
+				clear(t.out[(p*t.a.J+i)*t.a.R+r:][:n])
+			}
+		}
+		j = next
 	}
 }
 
-// alike is how many places from j on, four at most, are under taps of the same positions, one after the
-// other: their coefficients are read once.
-func (t *convTranspose[T]) alike(j, end int) int {
-	positions, n := t.positionsOf(j), 1
-	for n < 4 && j+n < end && slices.Equal(t.positionsOf(j+n), positions) {
+// mostAlike is the greatest number of places whose coefficients are read once.
+const mostAlike = 4
+
+// alike lists the needed ones of the places of an item from j to next-1: they are under taps of the same
+// positions.
+func (t *convTranspose[T]) alike(p, j, end int, list *[mostAlike]int) (n, next int) {
+	for ; j < end && n < mostAlike; j++ {
+		switch {
+		case t.needed != nil && t.needed[p*t.a.J+j] == 0:
+			continue
+		case n > 0 && !slices.Equal(t.positionsOf(j), t.positionsOf(list[0])):
+			return n, j
+		}
+		list[n] = j
 		n++
 	}
-	return n
+	return n, j
 }
 
 // positionsOf are the positions of the list of place j.

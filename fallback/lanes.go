@@ -76,12 +76,15 @@ func backSubstituteLanes[T bound.Real](t *backSubstitute[T], p, r, n int, s *spa
 // at which one of the rows is not zero, zeros where there is no row.
 func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 	s.at, s.a, s.ends = s.at[:0], s.a[:0], s.ends[:0]
+	s.met, s.place = append(s.met[:0], make([]uint32, words(outputs))...), slices.Grow(s.place[:0], outputs*rowTile)[:outputs*rowTile]
 	for i := range outputs {
 		row := rows[i*stride : i*stride+n]
 		if slices.ContainsFunc(row, func(a T) bool { return a != 0 }) {
 			var a [rowTile]T
 			copy(a[:], row)
 			s.at, s.a = append(s.at, i), append(s.a, a[:]...)
+			s.met[i/bound.Block] |= 1 << (i % bound.Block)
+			copy(s.place[i*rowTile:], a[:])
 		}
 		if i%bound.Block == bound.Block-1 || i == outputs-1 {
 			s.ends = append(s.ends, len(s.at))
@@ -328,25 +331,25 @@ func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) in
 
 // convTransposeLanes is convTranspose.sums and put of some places that are alike, or false if the plain loop
 // has to do it. It takes no minimum, so whatever the numbers they have the plain bits.
-func convTransposeLanes[T bound.Real](t *convTranspose[T], item, j, some, r, n int) bool {
+func convTransposeLanes[T bound.Real](t *convTranspose[T], item int, places []int, r, n int) bool {
 	wide := t.d.vectors == vector.AVX512
 	switch t := any(t).(type) {
 	case *convTranspose[float32]:
 		if wide && n >= widthF32x16 {
-			convTransposeF32x16(t, item, j, some, r, n)
+			convTransposeF32x16(t, item, places, r, n)
 			return true
 		}
 		if t.d.vectors >= vector.AVX2 && n >= widthF32x8 {
-			convTransposeF32x8(t, item, j, some, r, n)
+			convTransposeF32x8(t, item, places, r, n)
 			return true
 		}
 	case *convTranspose[float64]:
 		if wide && n >= widthF64x8 {
-			convTransposeF64x8(t, item, j, some, r, n)
+			convTransposeF64x8(t, item, places, r, n)
 			return true
 		}
 		if t.d.vectors >= vector.AVX2 && n >= widthF64x4 {
-			convTransposeF64x4(t, item, j, some, r, n)
+			convTransposeF64x4(t, item, places, r, n)
 			return true
 		}
 	}

@@ -4,13 +4,21 @@
 
 package fallback
 
+import "math/bits"
+
 // backSubstituteF32x8 is backSubstitute.row for n rows from r on. It returns false, and what
 // it wrote is to be written again, if a sum is not finite.
 func backSubstituteF32x8(t *backSubstitute[numF32x8], p, r, n int, s *sparseRow[numF32x8]) bool {
 	in, out := t.a.In, t.a.Out
 	box, at := p/t.a.PerBox, p*in*t.a.R+r
 	wLo, wHi := t.wLo[box*in*out:(box+1)*in*out], t.wHi[box*in*out:(box+1)*in*out]
-	if !rowSumsF32x8(s, t.sLo[at:], wLo, wHi, in, out, t.a.R, n) || t.sHi != nil && !rowSumsF32x8(s, t.sHi[at:], wHi, wLo, in, out, t.a.R, n) {
+	switch {
+	case t.weights != nil && n >= widthF32x8:
+		if !endSumsF32x8(t, s, at, box, n) {
+			return false
+		}
+	case !rowSumsF32x8(s, t.sLo[at:], wLo, wHi, in, out, t.a.R, n),
+		t.sHi != nil && !rowSumsF32x8(s, t.sHi[at:], wHi, wLo, in, out, t.a.R, n):
 		return false
 	}
 	var c [2][rowTile]numF32x8
@@ -82,6 +90,42 @@ func pointSumsF32x8(s *sparseRow[numF32x8], dst, w []numF32x8, in, out, rows, n 
 			t31.StoreSlice(to[3*rows+at1:])
 		}
 	}
+}
+
+// endSumsF32x8 is backSubstitute.sums of both ends for n rows, at least a vector of them, from at on. It
+// leaves out weights that are [0, 0], which add nothing to the sums of numbers: rows that are none show in
+// those of the biases.
+func endSumsF32x8(t *backSubstitute[numF32x8], s *sparseRow[numF32x8], at, box, n int) bool {
+	in, out, rows, blocks := t.a.In, t.a.Out, t.a.R, len(s.met)
+	var notFinite vecF32x8 // 0 or NaN
+	for j := range in {
+		w := box*in + j
+		lo, hi, weights := t.wLo[w*out:][:out], t.wHi[w*out:][:out], t.weights[w*blocks:][:blocks]
+		for first := 0; first < n; first += 2 * widthF32x8 {
+			at0, at1 := min(first, n-widthF32x8), min(first+widthF32x8, n-widthF32x8)
+			var lo0, lo1, hi0, hi1 vecF32x8
+			for b, met := range s.met {
+				var l0, l1, h0, h1 vecF32x8
+				for met &= weights[b]; met != 0; met &= met - 1 {
+					i := b*32 + bits.TrailingZeros32(met)
+					a := s.place[i*rowTile:][:rowTile]
+					a0, a1 := loadF32x8(a[at0:]), loadF32x8(a[at1:])
+					m0, m1 := a0.GreaterEqual(vecF32x8{}), a1.GreaterEqual(vecF32x8{})
+					l, h := fillF32x8(lo[i]), fillF32x8(hi[i])
+					l0, l1 = l0.Add(a0.Mul(l.Merge(h, m0))), l1.Add(a1.Mul(l.Merge(h, m1)))
+					h0, h1 = h0.Add(a0.Mul(h.Merge(l, m0))), h1.Add(a1.Mul(h.Merge(l, m1)))
+				}
+				lo0, lo1, hi0, hi1 = lo0.Add(l0), lo1.Add(l1), hi0.Add(h0), hi1.Add(h1)
+			}
+			to := at + j*rows
+			lo0.StoreSlice(t.sLo[to+at0:])
+			lo1.StoreSlice(t.sLo[to+at1:])
+			hi0.StoreSlice(t.sHi[to+at0:])
+			hi1.StoreSlice(t.sHi[to+at1:])
+			notFinite = notFinite.Add(lo0.Sub(lo0)).Add(lo1.Sub(lo1)).Add(hi0.Sub(hi0)).Add(hi1.Sub(hi1))
+		}
+	}
+	return finiteF32x8(notFinite)
 }
 
 // dotsF32x8 is dot for n rows and two inputs, whose weights start stride apart, and says

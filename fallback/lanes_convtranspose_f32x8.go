@@ -8,21 +8,21 @@ import "psafe/host/bound"
 
 // convTransposeF32x8 is convTranspose.sums and put for one to four places that are alike, of rows r, ...,
 // r+n-1, at least a vector of them: the last vector may overlap the one before.
-func convTransposeF32x8(t *convTranspose[numF32x8], item, j, some, r, n int) {
+func convTransposeF32x8(t *convTranspose[numF32x8], item int, places []int, r, n int) {
 	p, points := item/t.tiles, &t.wLo[0] == &t.wHi[0]
 	for first := 0; first < n; first += widthF32x8 {
 		at := r + min(first, n-widthF32x8)
 		var sum [4]vecF32x8
 		if points {
-			sum[0], sum[1], sum[2], sum[3] = convPointsF32x8(t, item, j, some, at)
+			sum[0], sum[1], sum[2], sum[3] = convPointsF32x8(t, item, places, at)
 		} else {
-			for i := range some {
-				sum[i] = convEndsF32x8(t, item, j+i, at)
+			for i, j := range places {
+				sum[i] = convEndsF32x8(t, item, j, at)
 			}
 		}
-		for i := range some {
+		for i, j := range places {
 			// Where vectors overlap nothing may be added twice.
-			to, skip := t.out[(p*t.a.J+j+i)*t.a.R+at:], r+first-at
+			to, skip := t.out[(p*t.a.J+j)*t.a.R+at:], r+first-at
 			if !t.a.Add {
 				sum[i].StoreSlice(to)
 				continue
@@ -36,10 +36,12 @@ func convTransposeF32x8(t *convTranspose[numF32x8], item, j, some, r, n int) {
 
 // convPointsF32x8 are the sums of four places that are alike, one or more of which may be the first again,
 // in one vector of rows, for weights that are numbers.
-func convPointsF32x8(t *convTranspose[numF32x8], item, j, some, at int) (t0, t1, t2, t3 vecF32x8) {
+func convPointsF32x8(t *convTranspose[numF32x8], item int, places []int, at int) (t0, t1, t2, t3 vecF32x8) {
 	p, size, channels := item/t.tiles, t.a.K, t.a.Channels
-	l0, l1, l2, l3 := t.lists.of(j), t.lists.of(j+min(1, some-1)), t.lists.of(j+min(2, some-1)), t.lists.of(j+min(3, some-1))
-	w, positions := t.wLo[p/t.a.PerBox*size*channels:][:size*channels], t.positionsOf(j)
+	last := len(places) - 1
+	l0, l1 := t.lists.of(places[0]), t.lists.of(places[min(1, last)])
+	l2, l3 := t.lists.of(places[min(2, last)]), t.lists.of(places[last])
+	w, positions := t.wLo[p/t.a.PerBox*size*channels:][:size*channels], t.positionsOf(places[0])
 	for e0 := 0; e0 < len(l0); e0 += bound.Block {
 		var b0, b1, b2, b3 vecF32x8
 		for e := e0; e < min(e0+bound.Block, len(l0)); e++ {

@@ -20,7 +20,7 @@ func concretizeLanes[T bound.Real](*concretize[T], int, int, *rowSums[T]) bool {
 
 func gatherSumLanes[T bound.Real](*gatherSum[T], []T, *sumScratch[T]) int { return 0 }
 
-func convTransposeLanes[T bound.Real](*convTranspose[T], int, int, int, int, int) bool { return false }
+func convTransposeLanes[T bound.Real](*convTranspose[T], int, []int, int, int) bool { return false }
 
 func relaxRowsLanes[T bound.Real](*relaxRows[T], int, int, int, *rowSums[T]) bool { return false }
 

@@ -212,6 +212,9 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]
 		if seed%4 == 0 { // dead neurons
 			clear(a.A.(*array[T]).v[:c.IntN(3*out)*rows])
 		}
+		if seed%5 < 2 { // weights that are left out
+			leaveOut[T](a.W, func(int) bool { return c.IntN(2) == 0 })
+		}
 		want := a
 		for _, b := range []*bound.BackSubstitute{&a, &want} {
 			b.S, b.C = outInterval[T](3*in*rows), &array[T]{make([]T, 3*rows)}
@@ -227,6 +230,42 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]
 			sameBits[T](t, what+"S.Hi", a.S.Hi, want.S.Hi)
 		}
 		sameBits[T](t, what+"C", a.C, want.C)
+	}
+}
+
+// leaveOut makes intervals [0, 0].
+func leaveOut[T bound.Real](w bound.Interval, which func(i int) bool) {
+	lo, hi := w.Lo.(*array[T]).v, w.Hi.(*array[T]).v
+	for i := range lo {
+		if which(i) {
+			lo[i], hi[i] = 0, 0
+		}
+	}
+}
+
+// TestLanesInfiniteRow: one coefficient that is not finite meets only weights that are 0, which are
+// left out.
+func TestLanesInfiniteRow(t *testing.T) {
+	overVectors(t, testLanesInfiniteRow[float32], testLanesInfiniteRow[float64])
+}
+
+func testLanesInfiniteRow[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	const in, out, rows, dead, row = 3, 40, 2 * rowTile, 35, 17
+	for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		r := rand.New(rand.NewPCG(7, 8))
+		a := bound.BackSubstitute{
+			A: random[T](r, out*rows, -1, 1), CIn: random[T](r, rows, -1, 1), W: around[T](r, in*out, -1, 1, 0.1), B: around[T](r, out, -1, 1, 0.1),
+			PerBox: 1, P: 1, R: rows, In: in, Out: out,
+		}
+		leaveOut[T](a.W, func(i int) bool { return i%out == dead })
+		a.A.(*array[T]).v[dead*rows+row] = T(special)
+		want := a
+		a.S, a.C = outInterval[T](in*rows), &array[T]{make([]T, rows)}
+		want.S, want.C = outInterval[T](in*rows), &array[T]{make([]T, rows)}
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
+		sameBits[T](t, "S.Lo", a.S.Lo, want.S.Lo)
+		sameBits[T](t, "S.Hi", a.S.Hi, want.S.Hi)
 	}
 }
 

@@ -11,5 +11,5 @@ func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
 		2 * int64(a.P) * int64(a.R) * int64(a.E) * int64(a.Channels),
 	}
 	return d.launch("convtranspose", a.P*a.J*up(a.R, d.shape.Lanes), w, d.arrays(a),
-		a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
+		a.Needed != nil, a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
 }

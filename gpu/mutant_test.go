@@ -90,6 +90,8 @@ var mutants = []struct{ what, file, old, new string }{
 	{"blocks of entries", "convtranspose", "        total += block;\n    }\n    __global", "        total = block;\n    }\n    __global"},
 	{"blocks of channels", "convtranspose", "        total += block;\n    }\n    return", "        total = block;\n    }\n    return"},
 	{"coefficients there forgotten", "convtranspose", "if (hasOld) {", "if (0) {"},
+	{"what the first item needs", "convtranspose", "needed[tile] !=", "needed[j] !="},
+	{"what is not needed", "convtranspose", "!hasNeeded || ", "1 || "},
 	{"rows of the first item", "convtranspose", "a + p * positions * channels * rows + r", "a + r"},
 	{"places not rounded", "placerows", "upper1(up1(s)) : lower1(down1(s))", "s : s"},
 	{"what meets nothing rounded", "placerows", "if (sum == R(0.0)) {", "if (0) {"},

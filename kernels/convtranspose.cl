@@ -5,7 +5,7 @@
    k = entry[e] % taps:
      s(e)         = sum over channels o of c * (c >= 0 ? wLo : wHi)[box][k][o],  c = a[p][q][o][r]
      out[p][j][r] = sum of s(e), added to what is there if hasOld
-   both sums in blocks of 32.
+   both sums in blocks of 32; 0 for the sum where hasNeeded and needed[p][j] = 0.
 
    Decomposition. A work-item owns one vector of rows of one place: task t = (p * places + j) *
    rowTiles + tile. It reads a and w as often as the place is under taps; work-items beside
@@ -34,13 +34,16 @@ INLINE vec tapSum(const __global real *a, const __global real *wLo, const __glob
 }
 
 KERNEL void convtranspose(__global real *out, const __global real *a, const __global real *wLo, const __global real *wHi,
-                          const __global real *start, const __global real *entry, const int hasOld, const int perBox,
+                          const __global real *start, const __global real *entry, const __global real *needed,
+                          const int hasNeeded, const int hasOld, const int perBox,
                           const int rows, const int places, const int positions, const int taps, const int channels,
                           const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
     const size_t tile = quotient(t, rowTiles), p = quotient(tile, places), size = (size_t)taps * channels;
-    const int j = (int)modulo(tile, places), e1 = (int)start[j + 1];
+    const int j = (int)modulo(tile, places);
+    const bool is = !hasNeeded || needed[tile] != R(0.0);
+    const int e1 = is ? (int)start[j + 1] : 0;
     const __global real *rowsOf = a + p * positions * channels * rows + r;
     const size_t w = quotient(p, perBox) * size;
     vec total = VEC(R(0.0));
@@ -55,7 +58,8 @@ KERNEL void convtranspose(__global real *out, const __global real *a, const __gl
     }
     __global real *to = out + tile * rows + r;
     if (hasOld) {
-        total = loadUpTo(to, rows - r) + total;
+        const vec old = loadUpTo(to, rows - r);
+        total = is ? old + total : old;
     }
     storeUpTo(total, to, rows - r);
 }

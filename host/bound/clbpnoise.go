@@ -187,8 +187,8 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 	p.put(l, before, next)
 }
 
-// squaredSums is, for each input of layer l and each row, the variance of its coefficient, each
-// place of a weight by itself: [Items x in x rows].
+// squaredSums is, for each input of layer l that may be above 0 and each row, the variance of its
+// coefficient, each place of a weight by itself: [Items x in x rows].
 func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	n := items * lay.out * rows
@@ -196,7 +196,9 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	p.launch(SquareRows{Square: square, A: a, N: n})
 	sums := func(i int) Array {
 		s := p.array(items * lay.sums[i].places * rows)
-		p.launch(p.transpose(lay, lay.sums[i], s, square, Interval{variance, variance}, items, rows, false))
+		op := p.transpose(lay, lay.sums[i], s, square, Interval{variance, variance}, items, rows, false)
+		op.Needed = p.positive(lay.feed[i])
+		p.launch(op)
 		return s
 	}
 	if len(lay.feed) == 1 {

@@ -6,6 +6,7 @@ package bound
 //	S[p][q K + k][r] = sum_o (A[p][q][o][r] >= 0 ? A W.Lo[b][k][o] : A W.Hi[b][k][o])
 //	Out[p][j][r]     = sum over e in [Start[j], Start[j+1]) of S[p][Entry[e]][r]
 //
+// but nothing where Needed[p][j] is 0: that says that input j is 0, whatever its coefficient.
 // b = p/PerBox; Add adds the sum to what Out holds. S is what coefficients are under tap k at position
 // q, and the list of j are the places where input j is. All is rounded to nearest, both sums in
 // blocks: the numbers are those of a BackSubstitute at every position and a GatherSum, and so is what
@@ -18,6 +19,7 @@ type ConvTranspose struct {
 	A            Array    // [P x Positions x Channels x R]
 	W            Interval // [Boxes x K x Channels]
 	Start, Entry Array    // [J+1], [E]
+	Needed       Array    // [P x J], nil where all are
 	Add          bool
 	PerBox       int
 	P, R, J, E   int
@@ -34,4 +36,5 @@ func (a ConvTranspose) Arrays(l *Arrays) {
 	l.Ins("wLo", "wHi", a.W, box, tap, channel)
 	l.In("start", a.Start, Dim{"place", a.J + 1})
 	l.In("entry", a.Entry, entry)
+	l.InIf(a.Needed != nil, "needed", a.Needed, item, Dim{"place", a.J})
 }

@@ -198,7 +198,9 @@ func (p *pass) transposed(f *flight, l int, a Array) {
 			if upper {
 				by = Interval{w.Hi, w.Lo}
 			}
-			p.launch(p.transpose(lay, lay.sums[i], out, a, by, perBox, f.rows(), more))
+			op := p.transpose(lay, lay.sums[i], out, a, by, perBox, f.rows(), more)
+			op.Needed = p.positive(source)
+			p.launch(op)
 		})
 	}
 	if lay.weighted {
@@ -212,6 +214,14 @@ func (p *pass) transpose(l *layer, lists sumList, out, a Array, w Interval, perB
 		Out: out, A: a, W: w, Start: lists.start, Entry: lists.entry, Add: more, PerBox: perBox,
 		P: p.query.Batch.Items, R: rows, J: lists.places, E: lists.entries, Positions: l.positions, K: l.taps, Channels: l.channels,
 	}
+}
+
+// positive is 0 of outputs of layer s that are 0: what rows have of those is never needed.
+func (p *pass) positive(s int) Array {
+	if s < 0 || !p.nonNeg(s) {
+		return nil
+	}
+	return p.value(s).Hi
 }
 
 // addBiases adds to the constants of rows a over the pre-activations of layer l what its biases

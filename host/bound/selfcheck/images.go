@@ -103,7 +103,11 @@ func (m *mapArrays) sums() {
 		PerBox: items, P: items, R: rows, J: m.inputs, E: len(entry), Positions: m.Positions, K: m.Taps, Channels: m.Channels,
 	}
 	more := t
-	more.W.Hi, more.Add = t.W.Lo, true
+	needed := make([]float64, items*m.inputs)
+	for i := range needed {
+		needed[i] = float64(i % 3)
+	}
+	more.W.Hi, more.Add, more.Needed = t.W.Lo, true, m.in(needed)
 	for _, t := range []bound.ConvTranspose{t, more} {
 		m.do(t)
 	}

@@ -4,8 +4,8 @@ import "psafe/host/bound"
 
 type convTransposeCase struct {
 	bound.ConvTranspose
-	out, a, start, entry []float64
-	w                    ends
+	out, a, start, entry, needed []float64
+	w                            ends
 }
 
 func drawConvTranspose(g *gen) opCase {
@@ -45,6 +45,11 @@ func drawConvTranspose(g *gen) opCase {
 	if g.oneIn(2) {
 		c.w.hi = c.w.lo
 	}
+	if g.oneIn(2) {
+		for range c.P * c.J {
+			c.needed = append(c.needed, float64(g.IntN(3))/2)
+		}
+	}
 	return c
 }
 
@@ -56,6 +61,9 @@ func (c *convTransposeCase) call(e *env) error {
 		a.Out = e.out("Out", n)
 	}
 	a.A, a.W, a.Start, a.Entry = e.in("A", c.a), e.pair("W", c.w), e.in("Start", c.start), e.in("Entry", c.entry)
+	if c.needed != nil {
+		a.Needed = e.in("Needed", c.needed)
+	}
 	if &c.w.lo[0] == &c.w.hi[0] { // one array says that weights are numbers
 		a.W.Hi = a.W.Lo
 	}
@@ -70,6 +78,14 @@ func (c *convTransposeCase) check(k *checker, out []output) {
 	for i, got := range out[0].v {
 		p, j, r := i/c.R/c.J, i/c.R%c.J, i%c.R
 		sum, size, n := newNum(), newNum(), int(c.start[j+1]-c.start[j])
+		if c.needed != nil && c.needed[p*c.J+j] == 0 {
+			want := 0.0
+			if c.Add {
+				want = c.out[i]
+			}
+			k.near("Out", i, got, exact(want), newNum())
+			continue
+		}
 		for e := int(c.start[j]); e < int(c.start[j+1]); e++ {
 			s, m := c.tap(p, int(c.entry[e]), r)
 			sum, size = add(sum, s), add(size, m)
