@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/confine": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine",
-		"psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/host/prove/branch", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",

@@ -34,6 +34,11 @@ type Splits struct {
 	// 0 where there is none; nil: none.
 	assumed []int
 	held    [][]float64
+	// turn is nil for Splits that are alone on the device. known is what others are told of the inputs, 0, and of
+	// layer l, l+1, once it is asked for (readKnown), and changes how often that has become wrong.
+	turn    *Turn
+	known   [][][]float64
+	changes int
 }
 
 type hostInterval struct{ lo, hi []float64 }
@@ -120,7 +125,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 }
 
 // Release gives the memory on the device back.
-func (s *Splits) Release() { s.pass.free() }
+func (s *Splits) Release() { s.turn.Always(s.pass.free) }
 
 // Next bounds the next hidden layer by LBP and returns its pre-activations, which are the caller's
 // to read.
@@ -129,10 +134,13 @@ func (s *Splits) Next() (lo, hi []float64, err error) {
 	if k >= len(p.layers)-1 {
 		panic("bound: Splits.Next: no hidden layer is left")
 	}
-	if err := p.hiddenLayer(k); err != nil {
-		return nil, nil, err
-	}
-	if lo, hi, err = p.readPair(p.hidden[k].pre.Lo, p.hidden[k].pre.Hi); err != nil {
+	if err := s.turn.Do(func() error {
+		if err := p.hiddenLayer(k); err != nil {
+			return err
+		}
+		lo, hi, err = p.readPair(p.hidden[k].pre.Lo, p.hidden[k].pre.Hi)
+		return err
+	}); err != nil {
 		return nil, nil, err
 	}
 	s.lo, s.hi = append(s.lo, lo), append(s.hi, hi)
@@ -170,12 +178,15 @@ func (s *Splits) TightenTo(layer int, rows []int, bounds []float64) error {
 			s.lo[k][i%n], s.hi[k][i%n] = lo, hi
 		}
 	}
-	return s.replace(k)
+	return s.turn.Do(func() error { return s.replace(k) })
 }
 
 // replace gives layer k the pre-activations that s has.
 func (s *Splits) replace(k int) error {
 	p := s.pass
+	if s.changes++; s.known != nil {
+		s.known[k+1] = nil
+	}
 	h := &p.hidden[k]
 	p.write(h.pre.Lo, s.lo[k])
 	p.write(h.pre.Hi, s.hi[k])

@@ -21,6 +21,9 @@ type Literal struct {
 // query, have their phases. What s assumes is assumed too. Release gives its memory back; s must be
 // there until then.
 func (s *Splits) Assuming(rows []int, held ...Literal) (*Splits, error) {
+	if s.turn != nil {
+		panic("bound: Splits.Assuming: of Splits that are not alone on the device")
+	}
 	p := s.pass
 	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query, off: p.off}, w: s.w, b: s.b,
 		turned: slices.Clone(s.turned), bias: slices.Clone(s.bias), off: s.off, below: s.below, assumed: slices.Concat(s.assumed, rows)}

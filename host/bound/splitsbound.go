@@ -130,11 +130,27 @@ func (s *Splits) start(q *SplitQuery) (*flight, error) {
 
 // Bound answers a query.
 func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
+	if s.turn == nil {
+		return s.bound(q)
+	}
+	a := &splitsAsked{of: s, query: q}
+	s.turn.ask(a)
+	return a.answer, a.err
+}
+
+// check panics at a query that is none.
+func (s *Splits) check(q *SplitQuery) {
 	p := s.pass
 	if q.Layer < 1 || q.Layer > len(s.lo) || len(q.Slope) < q.Layer || q.Phase != nil && (len(q.Phase) < q.Layer || len(q.Beta) < q.Layer) ||
 		q.Theta != nil && (len(q.Theta) != len(q.Rows) || q.Layer < len(p.layers)-1) {
 		panic(fmt.Sprintf("bound: Splits.Bound: layer %d with %d layers bounded, %d lists of slopes, %d mixtures", q.Layer, len(s.lo), len(q.Slope), len(q.Theta)))
 	}
+}
+
+// bound is Bound by Splits that are alone on the device.
+func (s *Splits) bound(q *SplitQuery) (SplitAnswer, error) {
+	p := s.pass
+	s.check(q)
 	f, err := s.start(q)
 	if err != nil {
 		return SplitAnswer{}, err

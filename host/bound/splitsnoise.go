@@ -33,8 +33,11 @@ func (s *Splits) Allow(by []float64) error {
 	if p.off == nil {
 		p.off = map[int]Interval{}
 	}
-	p.off[k], s.off[k] = Interval{p.holding(lower), p.holding(upper)}, upper
-	return p.err
+	s.off[k] = upper
+	return s.turn.Do(func() error {
+		p.off[k] = Interval{p.holding(lower), p.holding(upper)}
+		return p.err
+	})
 }
 
 // lowered is a constant of property row i less what Allow has said.

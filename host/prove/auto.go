@@ -181,7 +181,7 @@ func groupOfAuto(e *engine.Engine, cfg Config) int {
 	case autoSums(e, &cfg):
 		return groupOfOne(e, cfg)
 	case autoPhases(e):
-		return min(few, groupByCost(e, cfg))
+		return max(groupOfPhases(e, cfg), min(few, groupByCost(e, cfg)))
 	}
 	return groupByCost(e, cfg)
 }

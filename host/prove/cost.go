@@ -4,6 +4,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
+	"psafe/host/prove/confine"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 )
@@ -95,3 +96,13 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 // groupOfOne is for tasks that take seconds each: progress should show, and an
 // interruption keep what is done.
 func groupOfOne(*engine.Engine, Config) int { return 1 }
+
+// groupOfPhases is groupOfOne, and on a wide device, where tasks go on beside each other, as many as may, fewer of a
+// network so large that a group would take long.
+func groupOfPhases(e *engine.Engine, cfg Config) int {
+	if !bound.Wide(e.Device) {
+		return groupOfOne(e, cfg)
+	}
+	const most = 1e9 // multiplications of one pass each, of about a thousand
+	return int(max(1, min(most/max(1, engine.PassCost(e.Normal)), confine.MostAtATime)))
+}

@@ -133,7 +133,7 @@ func init() {
 		LBP:         drawn,
 		CLBP:        {fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost, never}, uppers: beside, drawn: beside, balls: ballsToo},
 		NeuronSum:   {fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne, never}, uppers: beside, drawn: beside, balls: boxesAlone},
-		Phases:      {fits: confine.Fits, run: groups{byPhases, groupOfOne, always}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Phases:      {fits: confine.Fits, run: groups{byPhases, groupOfPhases, always}, uppers: beside, drawn: beside, balls: boxesAlone},
 		Chernoff:    {fits: chernoff.Fits, run: groups{byMoments, groupOfOne, never}, uppers: beside, drawn: beside, balls: boxesAlone},
 		Finite:      {fits: finiteSet, run: groups{bySet, groupByCost, never}, uppers: inside, drawn: beside, balls: boxesAlone},
 		Statistical: {fits: anyPosterior, run: groups{byDraws, groupByCost, never}, uppers: beside, drawn: inside, balls: boxesAlone},

@@ -4,8 +4,10 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,4 +125,59 @@ func OnCores(ctx context.Context, n int, f func(i int)) error {
 	}
 	wait.Wait()
 	return ctx.Err()
+}
+
+// Gather runs search(0) ... search(n-1) beside each other and waits. A search that asks waits until all do that have
+// not ended; then answer is given what those of the least rank ask, in the order of searches, and these go on. So no
+// two answers are given at a time, and none while a search goes on.
+func Gather[Q any](n int, search func(i int, ask func(Q)), rank func(Q) int, answer func(asked []Q)) {
+	if n == 1 { // nothing to wait for
+		search(0, func(q Q) { answer([]Q{q}) })
+		return
+	}
+	inParallel(1)
+	defer inParallel(-1)
+	type question struct {
+		from, rank int
+		asked      Q
+		answered   chan struct{}
+	}
+	var mu sync.Mutex
+	var waiting []question
+	left := n
+	turn := func() { // has mu
+		if len(waiting) < left || left == 0 {
+			return
+		}
+		slices.SortFunc(waiting, func(a, b question) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.from, b.from)) })
+		var asked []Q
+		for _, w := range waiting {
+			if w.rank == waiting[0].rank {
+				asked = append(asked, w.asked)
+			}
+		}
+		answer(asked)
+		for _, w := range waiting[:len(asked)] {
+			close(w.answered)
+		}
+		waiting = slices.Clone(waiting[len(asked):])
+	}
+	var wait sync.WaitGroup
+	for i := range n {
+		Go(&wait, func() {
+			search(i, func(q Q) {
+				answered := make(chan struct{})
+				mu.Lock()
+				waiting = append(waiting, question{i, rank(q), q, answered})
+				turn()
+				mu.Unlock()
+				<-answered
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			left--
+			turn()
+		})
+	}
+	wait.Wait()
 }

@@ -94,3 +94,40 @@ func TestOnCores(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestGather: what searches ask is answered when all that have not ended ask, those of the least rank first, in the order
+// of searches; one search is answered at once.
+func TestGather(t *testing.T) {
+	type question struct{ from, rank, answer int }
+	for _, n := range []int{0, 1, 2, 7} {
+		var at atomic.Int32 // how many are at work
+		asked := make([]int, n)
+		rounds := 0
+		Gather(n, func(i int, ask func(*question)) {
+			at.Add(1)
+			for k := range i { // search i asks i times: number k of rank k%2
+				q := &question{i, k % 2, -1}
+				at.Add(-1)
+				if ask(q); q.answer != 100*k+i {
+					t.Errorf("%d searches: question %d of search %d has answer %d", n, k, i, q.answer)
+				}
+			}
+			at.Add(-1)
+		}, func(q *question) int { return q.rank }, func(list []*question) {
+			if rounds++; at.Load() != 0 {
+				t.Errorf("%d searches: an answer while %d are at work", n, at.Load())
+			}
+			for k, q := range list {
+				if k > 0 && list[k-1].from >= q.from || q.rank != list[0].rank {
+					t.Errorf("%d searches: %v after %v", n, *q, *list[k-1])
+				}
+				q.answer = 100*asked[q.from] + q.from
+				asked[q.from]++
+			}
+			at.Add(int32(len(list)))
+		})
+		if rounds != max(0, n-1) {
+			t.Errorf("%d searches: %d answers", n, rounds)
+		}
+	}
+}

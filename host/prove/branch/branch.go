@@ -92,12 +92,47 @@ var errStopped = errors.New("stopped")
 // On answers the task on a model, whose networks have the layers of net, for all weights in a box:
 // those of one network, rounded outward.
 func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (Answer, error) {
+	answers, err := Together(m, net, weights, []*Task{t})
+	if err != nil {
+		return Answer{}, err
+	}
+	return answers[0], nil
+}
+
+// Together is On of several tasks. On a device that is at its best with much at a time (bound.Wide) they go on beside
+// each other, and what they ask at the same time is asked together; they must have Noise then. No answer depends on it.
+func Together(m *bound.Model, net network.Network, weights bound.Explicit, tasks []*Task) ([]Answer, error) {
+	boxes, err := m.Upload([]bound.Explicit{weights})
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	some := 1
+	if bound.Wide(m.Device()) {
+		some = max(1, len(tasks))
+	}
+	var answers []Answer
+	for part := range slices.Chunk(tasks, some) {
+		got, errs := make([]Answer, len(part)), make([]error, len(part))
+		m.Together(len(part), func(i int, turn *bound.Turn) { got[i], errs[i] = part[i].on(m, net, boxes, turn) })
+		for _, err := range errs {
+			if err != nil {
+				return nil, err
+			}
+		}
+		answers = append(answers, got...)
+	}
+	return answers, nil
+}
+
+// on answers the task on a model in a search's turn.
+func (t *Task) on(m *bound.Model, net network.Network, boxes *bound.Boxes, turn *bound.Turn) (Answer, error) {
 	p := newPhased(t, net)
 	if t.Noise != nil {
 		p.proof = &Proof{}
 	}
 	proved := false
-	err := p.on(m, weights, func() (err error) {
+	err := p.on(m, boxes, turn, func() (err error) {
 		proved, err = p.tree()
 		return err
 	})
@@ -168,23 +203,27 @@ func (r *ranges) usual(l, i int) float64 {
 
 // on bounds the hidden layers on a model, for all networks in a weight box, and then has f work
 // there.
-func (p *phased) on(m *bound.Model, weights bound.Explicit, f func() error) error {
-	boxes, err := m.Upload([]bound.Explicit{weights})
-	if err != nil {
+func (p *phased) on(m *bound.Model, boxes *bound.Boxes, turn *bound.Turn, f func() error) error {
+	var in *bound.Inputs
+	var rows *bound.Rows
+	defer turn.Always(func() {
+		if rows != nil {
+			m.ReleaseRows(rows)
+		}
+		if in != nil {
+			m.ReleaseInputs(in)
+		}
+	})
+	if err := turn.Do(func() (err error) {
+		if in, err = m.UploadInputs([]property.Box{p.task.Box}); err == nil {
+			rows, err = m.UploadRows([][]property.Row{p.task.Safe.Rows})
+		}
+		return err
+	}); err != nil {
 		return err
 	}
-	defer m.ReleaseBoxes(boxes)
-	in, err := m.UploadInputs([]property.Box{p.task.Box})
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseInputs(in)
-	rows, err := m.UploadRows([][]property.Row{p.task.Safe.Rows})
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseRows(rows)
 	p.s = m.NewSplits(boxes, in, rows)
+	p.s.InTurn(turn)
 	defer p.s.Release()
 	if err := p.hidden(); err != nil {
 		return err

@@ -108,7 +108,7 @@ func TestPhaseBounds(t *testing.T) {
 		}
 		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		pieces := c.somePieces(r)
-		err := p.on(c.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
+		err := alone(p, c.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
 			c.checkHidden(t, p, pieces)
 			var knots []*knot
 			for range 8 {
@@ -253,7 +253,7 @@ func TestPhaseVerdicts(t *testing.T) {
 		if n%8 > 3 { // hidden neurons are refined at once
 			p.first = 0
 		}
-		if err := p.on(c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
+		if err := alone(p, c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
 			isProved, err = p.tree()
 			return err
 		}); err != nil {
@@ -313,7 +313,7 @@ func TestPhaseCancels(t *testing.T) {
 		copy(c.weights[3], []float64{0})
 		c.box.Lo[0], c.box.Hi[0] = 1<<20, 1<<20+1
 		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
-		if err := p.on(c.model, c.weightBox(bound.Float32), func() error {
+		if err := alone(p, c.model, c.weightBox(bound.Float32), func() error {
 			a := newAscent(p, 1, []int{0, 1})
 			err := a.evaluate(true)
 			for _, q := range c.pieces(c.box.Lo, c.box.Hi) {
@@ -371,4 +371,14 @@ func TestSettle(t *testing.T) {
 	if want := []phaseAt{{neuronAt{0, 3}, 1, 0.5}, {neuronAt{0, 0}, 1, 0}, {neuronAt{0, 1}, -1, 0}}; !slices.Equal(k.phases, want) {
 		t.Errorf("%v, want %v", k.phases, want)
 	}
+}
+
+// alone is phased.on of a search that is alone on the device.
+func alone(p *phased, m *bound.Model, weights bound.Explicit, f func() error) error {
+	boxes, err := m.Upload([]bound.Explicit{weights})
+	if err != nil {
+		return err
+	}
+	defer m.ReleaseBoxes(boxes)
+	return p.on(m, boxes, nil, f)
 }

@@ -175,7 +175,7 @@ func TestPhaseGraphs(t *testing.T) {
 		}
 		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		p.most = 2 + 2*r.IntN(8)
-		if err := p.on(c.model, weights, func() error {
+		if err := alone(p, c.model, weights, func() error {
 			c.inRanges(t, p, c.points)
 			var knots []*knot
 			for i := range 6 {
@@ -279,7 +279,7 @@ func TestConfinedGraphs(t *testing.T) {
 		noise := NewNoise(c.post, absMeans(c.post), 0.01)
 		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: noise}, c.net)
 		p.proof = &Proof{}
-		err := p.on(c.model, bound.Enclose(c.post.Mean(), prec), func() error {
+		err := alone(p, c.model, bound.Enclose(c.post.Mean(), prec), func() error {
 			off, below := c.checkNoise(t, p)
 			for n := range 12 {
 				c.points[n%len(c.points)] = c.at(r, n, off)

@@ -202,7 +202,7 @@ func TestConfinedGraphDraws(t *testing.T) {
 		for range 2 { // the second time the row is a little less than what is proved without a cut
 			task = newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: noise, Most: 100}, c.net)
 			task.proof = &Proof{}
-			err = task.on(m, bound.Enclose(c.post.Mean(), p), func() (err error) {
+			err = alone(task, m, bound.Enclose(c.post.Mean(), p), func() (err error) {
 				kappa, below = c.kappa(task)
 				is, err = task.tree()
 				return err

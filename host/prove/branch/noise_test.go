@@ -64,7 +64,7 @@ func (c *noisyCase) on(t *testing.T, f func(p *phased) error) {
 	t.Helper()
 	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: c.noise, Most: 200}, c.post.Network())
 	p.batch, p.proof = 4, &Proof{}
-	if err := p.on(c.model, bound.Enclose(c.post.Mean(), c.p), func() error { return f(p) }); err != nil {
+	if err := alone(p, c.model, bound.Enclose(c.post.Mean(), c.p), func() error { return f(p) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,7 +21,7 @@ func TestRefine(t *testing.T) {
 		}
 		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: 1 << 20}, c.net)
 		pieces := c.somePieces(r)
-		if err := p.on(c.model, c.around(r, prec, n%5 == 0), func() error {
+		if err := alone(p, c.model, c.around(r, prec, n%5 == 0), func() error {
 			if n%3 == 2 {
 				before += p.known.width(p.open)
 			}
@@ -65,7 +65,7 @@ func TestRefineLimits(t *testing.T) {
 	told := 0
 	task := &Task{Box: c.box, Safe: &c.safe, Most: 3000, Count: func(n int) { told += n }}
 	p := newPhased(task, c.net)
-	if err := p.on(c.model, c.weightBox(bound.Float64), func() error {
+	if err := alone(p, c.model, c.weightBox(bound.Float64), func() error {
 		before := p.known.width(p.open)
 		proved, err := p.tree()
 		if proved || p.tried > task.Most || p.tried != told || p.tried < 1000 {

@@ -29,6 +29,7 @@ type cell struct {
 // search proves the cells of a task.
 type search struct {
 	e     *engine.Engine
+	ask   func(*asked)
 	noise *branch.Noise
 	task  *property.Task
 	// left is how many sub-problems may still be looked at; cells is how many cells there are, most how
@@ -87,13 +88,13 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 func (s *search) try(ctx context.Context, c *cell, most int) (bool, error) {
 	// It is the device that ends work whose time is up: an answer that was cut short would be another than
 	// that of a recheck.
-	found, err := answer(ctx, s.e, &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most})
-	if err != nil {
-		return false, err
+	a := &asked{task: &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most}}
+	if s.ask(a); a.err != nil {
+		return false, a.err
 	}
-	s.left -= max(found.Tried, 1)
-	c.proof = found.Proof
-	return found.Proved, nil
+	s.left -= max(a.found.Tried, 1)
+	c.proof = a.found.Proof
+	return a.found.Proved, nil
 }
 
 // hopeless reports of the first cell that is not proved whether a point of it cannot be either.

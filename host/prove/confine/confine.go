@@ -18,6 +18,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // Tau is the failure budget of one bound of the noise of a neuron. What is not proved with it was
@@ -31,6 +32,9 @@ const (
 	// mostWork is how many products a row may take on its way down.
 	mostWork = 1 << 21
 )
+
+// MostAtATime is how many tasks go on beside each other at most.
+const MostAtATime = 64
 
 // Fits says in one line why this method is none for a posterior; nil if it is one.
 func Fits(p *posterior.Posterior) error {
@@ -58,7 +62,8 @@ type How struct {
 	Cells int
 }
 
-// Certify bounds each task. A set whose clauses are too many (branch.Clauses) is left at 0.
+// Certify bounds each task. A set whose clauses are too many (branch.Clauses) is left at 0. On a device that is at its
+// best with much at a time (bound.Wide) tasks go on beside each other; no result depends on it.
 func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
 	noise, unprepared := noiseOf(e)
 	most := mostParts
@@ -68,16 +73,24 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 	case clbp.MostCells(e, how.Cells, 1) > 1:
 		most = mostPartsOfCells
 	}
-	results := make([]*claim.Result, len(tasks))
+	results, errs := make([]*claim.Result, len(tasks)), make([]error, len(tasks))
 	for i := range tasks {
-		results[i] = claim.NewResult(&tasks[i], "phases")
-		err := unprepared
-		if err == nil {
-			cells := clbp.MostCells(e, how.Cells, len(tasks[i].T))
-			err = prove(ctx, e, noise, most, max(cells, len(tasks[i].T)), results[i])
-		}
-		if err != nil && !e.Cut(err) {
-			return nil, err
+		results[i], errs[i] = claim.NewResult(&tasks[i], "phases"), unprepared
+	}
+	atATime := min(MostAtATime, e.AtATime(e.Budget(), BytesApprox(e), 1))
+	for first := 0; first < len(tasks); first += atATime {
+		end := min(len(tasks), first+atATime)
+		fault.Gather(end-first, func(k int, ask func(*asked)) {
+			i := first + k
+			if errs[i] == nil {
+				cells := clbp.MostCells(e, how.Cells, len(tasks[i].T))
+				errs[i] = prove(ctx, &search{e: e, ask: ask, noise: noise, left: most, most: max(cells, len(tasks[i].T))}, results[i])
+			}
+		}, func(*asked) int { return 0 }, func(list []*asked) { answer(ctx, e, list) })
+		for _, err := range errs[first:end] {
+			if err != nil && !e.Cut(err) {
+				return nil, err
+			}
 		}
 	}
 	return results, nil
@@ -91,13 +104,13 @@ func noiseOf(e *engine.Engine) (*branch.Noise, error) {
 	return branch.NewNoise(e.Normal, moments.AbsMean, Tau), nil
 }
 
-// prove proves a task on each box of T, if it can, cut into at most so many cells: each has an event of its own.
-func prove(ctx context.Context, e *engine.Engine, noise *branch.Noise, most, mostCells int, r *claim.Result) error {
+// prove has a search prove a task on each box of T, if it can, cut into cells: each has an event of its own.
+func prove(ctx context.Context, s *search, r *claim.Result) error {
 	t := r.Task
-	if !branch.Serves(e.Normal.Network(), &t.S) {
+	if !branch.Serves(s.e.Normal.Network(), &t.S) {
 		return nil
 	}
-	s := &search{e: e, noise: noise, task: t, left: most, cells: len(t.T), most: mostCells}
+	s.task, s.cells = t, len(t.T)
 	var roots []*cell
 	for _, box := range t.T {
 		roots = append(roots, &cell{box: box})
@@ -105,7 +118,7 @@ func prove(ctx context.Context, e *engine.Engine, noise *branch.Noise, most, mos
 	if proved, err := s.all(ctx, roots); !proved || err != nil {
 		return err
 	}
-	fail := FailUp(noise, len(rowsOf(&t.S)), s.cells)
+	fail := FailUp(s.noise, len(rowsOf(&t.S)), s.cells)
 	if fail >= 1 {
 		return nil
 	}
@@ -136,20 +149,31 @@ func FailUp(noise *branch.Noise, rows, boxes int) float64 {
 	return min(1, math.Nextafter(fail*(1+0x1p-50), 1))
 }
 
-// answer asks the device.
-func answer(ctx context.Context, e *engine.Engine, t *branch.Task) (found branch.Answer, err error) {
-	if err := ctx.Err(); err != nil {
-		return found, err
-	}
-	err = engine.Guarded(e, "phases of a posterior", []*branch.Task{t}, func(m *bound.Model, tasks []*branch.Task) (answers []engine.Answer, err error) {
-		for _, t := range tasks {
-			got, err := t.On(m, e.Normal.Network(), bound.Enclose(e.Normal.Mean(), m.Device().Precision()))
-			if err != nil {
-				return nil, err
+// asked is a question of a search, and its answer.
+type asked struct {
+	task  *branch.Task
+	found branch.Answer
+	err   error
+}
+
+// answer asks the device what searches ask at the same time.
+func answer(ctx context.Context, e *engine.Engine, list []*asked) {
+	err := ctx.Err()
+	if err == nil {
+		err = engine.Guarded(e, "phases of a posterior", list, func(m *bound.Model, part []*asked) ([]engine.Answer, error) {
+			var tasks []*branch.Task
+			for _, a := range part {
+				tasks = append(tasks, a.task)
 			}
-			answers = append(answers, engine.Answer{Numbers: got.Numbers, Take: func() { found = got }})
-		}
-		return answers, nil
-	})
-	return found, err
+			found, err := branch.Together(m, e.Normal.Network(), bound.Enclose(e.Normal.Mean(), m.Device().Precision()), tasks)
+			var answers []engine.Answer
+			for i, got := range found {
+				answers = append(answers, engine.Answer{Numbers: got.Numbers, Take: func() { part[i].found = got }})
+			}
+			return answers, err
+		})
+	}
+	for _, a := range list {
+		a.err = err
+	}
 }

@@ -1,0 +1,114 @@
+package confine
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+	"psafe/internal/testkit/devicetest"
+	"psafe/internal/testscale"
+)
+
+// wide is a device that is at its best with as much at a time as fits.
+type wide struct{ *devicetest.Faulty }
+
+func (d wide) PreferredBatchBytes() int64 { return d.MemoryLimit() }
+
+// counted certifies tasks on a device that calls before of what it does, and says how often rows arrived at inputs.
+func counted(t *testing.T, post *posterior.Posterior, how How, tasks []property.Task, dev *devicetest.Faulty, isWide bool, before func(bound.Operation) error) (results []*claim.Result, arrived int, err error) {
+	t.Helper()
+	on := bound.Device(dev)
+	if isWide {
+		on = wide{dev}
+	}
+	e, err := engine.New(on, func() bound.Device { return fallback.New(dev.Precision()) }, post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev.Before = func(op bound.Operation) error {
+		if _, is := op.(bound.Concretize); is {
+			arrived++
+		}
+		return before(op)
+	}
+	results, err = Certify(t.Context(), e, how, tasks)
+	dev.Before = func(bound.Operation) error { return nil }
+	e.Close()
+	if dev.Arrays != 0 {
+		t.Errorf("%d arrays are left", dev.Arrays)
+	}
+	return results, arrived, err
+}
+
+// same compares all that Certify sets.
+func same(a, b []*claim.Result) bool {
+	return slices.EqualFunc(a, b, func(a, b *claim.Result) bool {
+		return a.LogP == b.LogP && a.Tau == b.Tau && a.Cells == b.Cells && reflect.DeepEqual(a.Proof, b.Proof)
+	})
+}
+
+func noFault(bound.Operation) error { return nil }
+
+// TestTogether: tasks that go on beside each other have the results that each has alone, cells and alternatives too, and
+// rows of all go down at once.
+func TestTogether(t *testing.T) {
+	sum, one := 0, 0
+	for n := range testscale.Cases(t, 40) {
+		r := rand.New(rand.NewPCG(uint64(n), 223))
+		post, tasks := caseOf(r, []float64{0.01, 0.03}[n%2], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, 3}, {2, 16, 3}, {4, 8, 8, 8, 3}}[n%3]...)
+		how := How{Cells: 1 + n%2*7}
+		for i := range tasks {
+			if (n+i)%3 == 0 { // an OR
+				tasks[i].S = property.ArgmaxIsNever((tasks[i].Label+1)%3, 3)
+			}
+		}
+		p := bound.Precision(n % 2)
+		want, alone, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), false, noFault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, beside, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), true, noFault)
+		if err != nil || !same(got, want) {
+			t.Fatalf("case %d: %v; other results beside each other", n, err)
+		}
+		sum, one = sum+alone, one+beside
+	}
+	if t.Logf("rows arrived %d times of tasks alone, %d of tasks beside each other", sum, one); 5*one > 4*sum {
+		t.Error("tasks do not go in step")
+	}
+}
+
+// TestTogetherFaults: whichever call fails of tasks that go on beside each other, once or from then on, results are the
+// same, and nothing is left on the device.
+func TestTogetherFaults(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 223))
+	post, tasks := caseOf(r, 0.02, 0.2, 3, 8, 6, 2)
+	calls := 0
+	want, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, func(bound.Operation) error { calls++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("failed")
+	for n := 0; n < calls; n += 1 + calls/testscale.Cases(t, 150) {
+		for _, once := range []bool{true, false} {
+			at := 0
+			got, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, func(bound.Operation) error {
+				if at++; at == n+1 || at > n && !once {
+					return failed
+				}
+				return nil
+			})
+			if err != nil || !same(got, want) {
+				t.Fatalf("call %d of %d fails, once %v: %v, the same results %v", n, calls, once, err, same(got, want))
+			}
+		}
+	}
+}
