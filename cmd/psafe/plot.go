@@ -22,7 +22,7 @@ import (
 	"psafe/internal/nearest"
 )
 
-const plotAbout = `psafe plot draws figures of result files, as SVG, PNG or PDF by the name of --out.
+const plotAbout = `psafe plot draws figures of result files: SVG, PNG or PDF by the name of --out.
 The records of all files, and folders of campaigns, are pooled; the same give
 the same bytes.
 

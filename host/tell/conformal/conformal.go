@@ -1,5 +1,4 @@
-// Package conformal makes prediction sets of records of decisions, which hold the true class of new points with a
-// stated probability, whoever moves them within T (docs/theory.md, section 9.9)
+// Package conformal makes prediction sets of records of decisions
 package conformal
 
 import (
