@@ -80,8 +80,7 @@ func (c *Calibration) Add(p *record.Placed) error {
 // same demands that all records ask about the same predictive of the same inputs.
 func (c *Calibration) same(p *record.Placed) error {
 	r := p.Record
-	words := strings.Fields(r.Flags)
-	if i := slices.Index(words, "--link"); i >= 0 && i+1 < len(words) && words[i+1] == "probit" {
+	if strings.Contains(r.Flags, "link probit") {
 		return fmt.Errorf("%s: it is about the probit rule, which is no mean over networks: leave link out", p.Place())
 	}
 	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive,
