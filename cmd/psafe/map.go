@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,17 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range m.columns {
+		if inputs := strings.Count(m.grid, "x") + 1; m.figure != "" && (c < 0 || c >= inputs) {
+			return nil, fmt.Errorf("--columns %d: the box has inputs 0 to %d: --figure shows two of them", c, inputs-1)
+		}
+	}
 	m.tasks.words = m.out.path + cellsSuffix
+	if m.figure != "" && !m.resume {
+		if err := outfile.Refuse(m.figure, m.out.old(), m.out.path, m.tasks.words, m.posterior); err != nil {
+			return nil, fmt.Errorf("--figure %w", err)
+		}
+	}
 	job, err := m.parsed(f)
 	if err != nil {
 		return nil, err
@@ -100,15 +111,19 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err := job.Refuse(); err != nil {
 		return nil, err
 	}
-	// The same cells may be there: of a run that goes on, or of the process that has this one compute.
-	old := outfile.Same
-	if m.out.overwrite {
-		old = outfile.Replace
-	}
-	if err := outfile.WriteFile(m.tasks.words, old, cells); err != nil {
+	if err := outfile.WriteFile(m.tasks.words, m.old(), cells); err != nil {
 		return nil, fmt.Errorf("--out: the cells in %w", err)
 	}
 	return job, nil
+}
+
+// old is what becomes of a file that is there. The same may be there of a run that goes on, or of the process that has
+// this one compute.
+func (m *mapFlags) old() outfile.Old {
+	if m.out.overwrite {
+		return outfile.Replace
+	}
+	return outfile.Same
 }
 
 func mapCommand() *cobra.Command {
@@ -123,10 +138,11 @@ func mapCommand() *cobra.Command {
 		if done, err := m.supervise(ctx, job, stdout, stderr); done || err != nil {
 			return err
 		}
-		if err := m.compute(ctx, job, stdout, stderr); err != nil {
+		err = m.compute(ctx, job, stdout, stderr)
+		if gate, refused := errors.AsType[*statusError](err); err != nil && !(refused && gate.status == exitUnder) {
 			return err
 		}
-		return m.tell(stdout)
+		return cmp.Or(m.tell(stdout), err) // all records are there, also where a gate refuses them
 	})
 }
 
@@ -154,7 +170,7 @@ func (m *mapFlags) tell(stdout io.Writer) error {
 	if err := drawing.Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(m.figure)), ".")); err != nil {
 		return err
 	}
-	if err := outfile.WriteFile(m.figure, m.out.old(), b.Bytes(), m.out.path, m.tasks.words); err != nil {
+	if err := outfile.WriteFile(m.figure, m.old(), b.Bytes(), m.out.path, m.tasks.words); err != nil {
 		return fmt.Errorf("--figure %w", err)
 	}
 	return nil
