@@ -25,11 +25,8 @@ const mapAbout = `psafe map cuts a box of inputs into cells and certifies each.
   psafe map --posterior net.npz --box "[-2,2],[-2,2]" --grid 40x40 \
       --property argmax_is:1 --out map.jsonl --figure map.svg
 
-The cells cover the box without a gap: neighbours share an edge. They go to
-OUT.cells.json, a property file, and the records, which psafe check proves
-again, to --out. Standard output says which part of the area is certified,
-refuted and open, and how probable it is at least that a network is safe on all
-certified cells together.`
+The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
+property file, and their records to --out. What is printed: docs/recipes.md.`
 
 // mapWithout are the flags of certify that map does not have: of data points.
 var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property"}
@@ -44,9 +41,9 @@ type mapFlags struct {
 }
 
 func (m *mapFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&m.box, "box", "", "the box, a pair for each input such as [-2,2],[0,1]; required")
-	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, such as 40x40, 1 for none; required")
-	f.StringVar(&m.words, "property", "", "S: argmax_is:C, argmax_is_never:C, argmax_in:C,..., top_k:K:C, margin:M:C or output_box:[lo,hi],...; required")
+	f.StringVar(&m.box, "box", "", "a pair for each input; required")
+	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, 1 for none; required")
+	f.StringVar(&m.words, "property", "", "S, in words that need no class of an input, such as output_box:[lo,hi],...; required")
 	f.StringSliceVar(&m.names, "names", nil, "names of the inputs for figures, one for each")
 	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
 	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
