@@ -27,8 +27,7 @@ network is computed by the code that made them.
 
 A record that does not pass is one line that names the file, the line and the
 field. The exit status is 1 if there is one, or if a task of a run is missing.
-All cores are at work. What is interrupted tells what it has proved by then, and
-with --resume the same command goes on from there.`
+With --resume it goes on after an interruption.`
 
 // checkFlags are the flags of check.
 type checkFlags struct {
@@ -49,9 +48,9 @@ func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; the others are only read")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
 	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; the others are only read")
-	f.StringVar(&c.resume, "resume", "", "`FILE` that keeps which records this version has proved again, by their content: these are not proved anew")
-	f.DurationVar(&c.total, "total-time-limit", 0, "how long the check may take, such as 1h; it then ends with status 5 and tells what it has proved (default no limit)")
-	f.BoolVar(&c.quiet, "quiet", false, "no progress: neither a bar nor a line every 30 s")
+	f.StringVar(&c.resume, "resume", "", "`FILE` of which records this version has proved, by content: these are not proved anew")
+	f.DurationVar(&c.total, "total-time-limit", 0, "how long it may take, such as 1h; it then ends with status 5 (default no limit)")
+	f.BoolVar(&c.quiet, "quiet", false, "no progress")
 	f.BoolVar(&c.json, "json", false, jsonLinesUsage)
 }
 

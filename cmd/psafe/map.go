@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,8 @@ const mapAbout = `psafe map cuts a box of inputs into cells and certifies each.
   psafe map --posterior net.npz --box "[-2,2],[-2,2]" --grid 40x40 \
       --property argmax_is:1 --out map.jsonl --figure map.svg
 
-The cells cover the box without a gap: neighbours share an edge. They go to
-OUT.cells.json, a property file, and the records, which psafe check proves
-again, to --out. Standard output says which part of the area is certified,
-refuted and open, and how probable it is at least that a network is safe on all
-certified cells together.`
+The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
+property file, and their records to --out. What is printed: docs/recipes.md.`
 
 // mapWithout are the flags of certify that map does not have: of data points.
 var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property"}
@@ -43,9 +41,9 @@ type mapFlags struct {
 }
 
 func (m *mapFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&m.box, "box", "", "the box, a pair for each input such as [-2,2],[0,1]; required")
-	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, such as 40x40, 1 for none; required")
-	f.StringVar(&m.words, "property", "", "S: argmax_is:C, argmax_is_never:C, argmax_in:C,..., top_k:K:C, margin:M:C or output_box:[lo,hi],...; required")
+	f.StringVar(&m.box, "box", "", "a pair for each input; required")
+	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, 1 for none; required")
+	f.StringVar(&m.words, "property", "", "S, in words that need no class of an input, such as output_box:[lo,hi],...; required")
 	f.StringSliceVar(&m.names, "names", nil, "names of the inputs for figures, one for each")
 	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
 	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
@@ -91,7 +89,17 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range m.columns {
+		if inputs := strings.Count(m.grid, "x") + 1; m.figure != "" && (c < 0 || c >= inputs) {
+			return nil, fmt.Errorf("--columns %d: the box has inputs 0 to %d: --figure shows two of them", c, inputs-1)
+		}
+	}
 	m.tasks.words = m.out.path + cellsSuffix
+	if m.figure != "" && !m.resume {
+		if err := outfile.Refuse(m.figure, m.out.old(), m.out.path, m.tasks.words, m.posterior); err != nil {
+			return nil, fmt.Errorf("--figure %w", err)
+		}
+	}
 	job, err := m.parsed(f)
 	if err != nil {
 		return nil, err
@@ -100,15 +108,19 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err := job.Refuse(); err != nil {
 		return nil, err
 	}
-	// The same cells may be there: of a run that goes on, or of the process that has this one compute.
-	old := outfile.Same
-	if m.out.overwrite {
-		old = outfile.Replace
-	}
-	if err := outfile.WriteFile(m.tasks.words, old, cells); err != nil {
+	if err := outfile.WriteFile(m.tasks.words, m.old(), cells); err != nil {
 		return nil, fmt.Errorf("--out: the cells in %w", err)
 	}
 	return job, nil
+}
+
+// old is what becomes of a file that is there. The same may be there of a run that goes on, or of the process that has
+// this one compute.
+func (m *mapFlags) old() outfile.Old {
+	if m.out.overwrite {
+		return outfile.Replace
+	}
+	return outfile.Same
 }
 
 func mapCommand() *cobra.Command {
@@ -123,10 +135,11 @@ func mapCommand() *cobra.Command {
 		if done, err := m.supervise(ctx, job, stdout, stderr); done || err != nil {
 			return err
 		}
-		if err := m.compute(ctx, job, stdout, stderr); err != nil {
+		err = m.compute(ctx, job, stdout, stderr)
+		if gate, refused := errors.AsType[*statusError](err); err != nil && !(refused && gate.status == exitUnder) {
 			return err
 		}
-		return m.tell(stdout)
+		return cmp.Or(m.tell(stdout), err) // all records are there, also where a gate refuses them
 	})
 }
 
@@ -154,7 +167,7 @@ func (m *mapFlags) tell(stdout io.Writer) error {
 	if err := drawing.Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(m.figure)), ".")); err != nil {
 		return err
 	}
-	if err := outfile.WriteFile(m.figure, m.out.old(), b.Bytes(), m.out.path, m.tasks.words); err != nil {
+	if err := outfile.WriteFile(m.figure, m.old(), b.Bytes(), m.out.path, m.tasks.words); err != nil {
 		return fmt.Errorf("--figure %w", err)
 	}
 	return nil

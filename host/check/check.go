@@ -10,23 +10,10 @@ import (
 	"psafe/host/check/record"
 )
 
-// Checker checks records, one at a time. It keeps files that records have in common.
+// Checker checks records. It keeps files that records have in common; several goroutines may call Check at one time.
 type Checker struct {
 	Given Files
 	files files
-}
-
-// another is a checker that may be at work beside this one: they share what they have read.
-func (c *Checker) another() *Checker {
-	return &Checker{Given: c.Given, files: files{shared: c.held()}}
-}
-
-// held are the files that have been read.
-func (c *Checker) held() *shared {
-	if c.files.shared == nil {
-		c.files.shared = &shared{}
-	}
-	return c.files.shared
 }
 
 // Verdict holds what is said of a line of a result file.
@@ -77,7 +64,6 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 
 // prove proves the bounds of a record that is consistent.
 func (c *Checker) prove(ctx context.Context, r *record.Record) error {
-	c.held()
 	q, err := c.files.question(r, c.Given)
 	if err != nil {
 		return err

@@ -21,17 +21,9 @@ import (
 // the record.
 type Files struct{ Posterior, SDFile, Inputs string }
 
-// files hold what a checker has of what records name.
+// files hold what records name, each read once, for all checkers that are at work at one time. At most keptFiles of a
+// kind are held.
 type files struct {
-	*shared
-	// noisy is noisyPost as concentration LBP needs it, which keeps what it has computed: no two checkers share it.
-	noisy     *noise.Posterior
-	noisyPost *posterior.Posterior
-}
-
-// shared holds what records name, each read once, for all checkers of a pool; nobody writes to it. At most keptFiles
-// of a kind are held at a time.
-type shared struct {
 	mutex      sync.Mutex
 	posteriors map[string]*posterior.Posterior
 	points     map[string]*property.Points
@@ -39,12 +31,20 @@ type shared struct {
 	templates  map[string]*templates
 	regions    map[string]*property.Region
 	norms      map[string]*property.Norm
+	// noisy are posteriors as concentration LBP needs them.
+	noisy map[noisyOf]*noise.Posterior
+}
+
+// noisyOf is a posterior for rows of so many activations.
+type noisyOf struct {
+	post  *posterior.Posterior
+	depth int
 }
 
 const keptFiles = 4
 
 // kept returns what is held under the key, or reads it.
-func kept[T any](of *shared, held *map[string]T, key string, read func() (T, error)) (T, error) {
+func kept[K comparable, T any](of *files, held *map[K]T, key K, read func() (T, error)) (T, error) {
 	of.mutex.Lock()
 	defer of.mutex.Unlock()
 	if v, ok := (*held)[key]; ok {
@@ -55,7 +55,7 @@ func kept[T any](of *shared, held *map[string]T, key string, read func() (T, err
 		return v, err
 	}
 	if *held == nil || len(*held) >= keptFiles {
-		*held = map[string]T{}
+		*held = map[K]T{}
 	}
 	(*held)[key] = v
 	return v, nil
@@ -117,7 +117,7 @@ func (f *files) posterior(r *record.Record, given Files) (*posterior.Posterior, 
 		options.Activations = append(options.Activations, a)
 	}
 	key := strings.Join(append([]string{path, r.PosteriorScale, r.Predictive, r.PosteriorSD, sd}, r.Activations...), "\x00")
-	p, err := kept(f.shared, &f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor, r.Predictive) })
+	p, err := kept(f, &f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor, r.Predictive) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -182,16 +182,14 @@ func readPosterior(path string, options format.Options, factor, predictive strin
 	return nil, fmt.Errorf("predictive: %.40q is no posterior of functions", predictive)
 }
 
-// noisyOf prepares a posterior for concentration LBP with rows of so many activations; the last
-// one is kept.
+// noisyOf prepares a posterior for concentration LBP with rows of so many activations.
 func (f *files) noisyOf(p *posterior.Posterior, depth int) (*noise.Posterior, error) {
-	if f.noisy == nil || f.noisyPost != p || f.noisy.Graph.Depth != depth {
+	return kept(f, &f.noisy, noisyOf{p, depth}, func() (*noise.Posterior, error) {
 		n, err := noise.New(p)
 		if err != nil {
 			return nil, fmt.Errorf("posterior: %w", err)
 		}
 		n.Graph.Depth = depth
-		f.noisy, f.noisyPost = n, p
-	}
-	return f.noisy, nil
+		return n, nil
+	})
 }

@@ -9,22 +9,21 @@ import (
 	"psafe/internal/fault"
 )
 
-// Put hands a line of a result file to a checker, as Checker.Check takes it; told is called with what that returns, in
+// Put hands a line of a result file over to be checked, as Checker.Check takes it; told is called with what that returns, in
 // the order of lines, by who calls Put or by OnCores. The line may be written to afterwards. The error is the first of
 // told, of this line or of one before, or that of the context.
 type Put func(line []byte, onlyRead bool, told func(Verdict, error) error) error
 
 // OnCores checks the lines that lines puts, on all cores. What is told does not depend on how many there are. If ctx
-// ends, that is the error: then it waits for no checker, and also what came of lines behind one that has no verdict is
-// told. Checkers that are at work end at their next look at ctx.
+// ends, that is the error: then it waits for nothing, and also what came of lines behind one that has no verdict is
+// told. What is at work ends at its next look at ctx.
 func OnCores(ctx context.Context, given Files, lines func(Put) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &pool{ctx: inner, lines: make(chan *pooled)}
 	var wait sync.WaitGroup
-	first := &Checker{Given: given}
+	c := &Checker{Given: given}
 	for range runtime.GOMAXPROCS(0) {
-		c := first.another()
 		fault.Go(&wait, func() {
 			for l := range p.lines {
 				l.verdict, l.err = c.Check(inner, l.line, l.onlyRead)
@@ -50,7 +49,7 @@ func OnCores(ctx context.Context, given Files, lines func(Put) error) error {
 	return ctx.Err()
 }
 
-// pool holds lines that are handed to checkers; queue are those that nothing was told of.
+// pool holds lines to be checked; queue are those that nothing was told of.
 type pool struct {
 	ctx   context.Context
 	lines chan *pooled

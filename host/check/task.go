@@ -18,7 +18,7 @@ func (f *files) ofPropertyFile(r *record.Record, path string, post *posterior.Po
 		return nil, fmt.Errorf("clip: a property file has none, nor an input scale, fixed inputs or channels")
 	}
 	key := fmt.Sprintf("%d %q", post.Outputs(), path)
-	tasks, err := kept(f.shared, &f.tasks, key, func() ([]property.Task, error) { return property.ReadFile(path, post.Outputs()) })
+	tasks, err := kept(f, &f.tasks, key, func() ([]property.Task, error) { return property.ReadFile(path, post.Outputs()) })
 	if err != nil {
 		return nil, fmt.Errorf("inputs: %w", err)
 	}
@@ -81,7 +81,7 @@ func (f *files) pointsOf(r *record.Record, path string, post *posterior.Posterio
 		return nil, fmt.Errorf("flags: %w", err)
 	}
 	key := strings.Join([]string{path, r.InputScale, label, r.Channels}, "\x00")
-	points, err := kept(f.shared, &f.points, key, func() (*property.Points, error) {
+	points, err := kept(f, &f.points, key, func() (*property.Points, error) {
 		points, err := property.ReadPoints(path, property.InputOptions{Scale: r.InputScale, LabelColumn: label})
 		if err == nil && r.Channels != "" {
 			points, err = points.InOrder(r.Channels)
@@ -119,7 +119,7 @@ func (f *files) region(r *record.Record, inputs int) (*property.Region, error) {
 		}
 	}
 	key := fmt.Sprintf("%d %q", inputs, append([]string{r.Eps, r.Norm, r.Fix, r.Free}, r.Clip...))
-	region, err := kept(f.shared, &f.regions, key, func() (*property.Region, error) {
+	region, err := kept(f, &f.regions, key, func() (*property.Region, error) {
 		return property.ReadRegion(property.RegionText{Eps: r.Eps, Norm: r.Norm, Clip: r.Clip, Fix: r.Fix, Free: r.Free}, inputs)
 	})
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Po
 		return fmt.Errorf("inputs: %w", err)
 	}
 	key := fmt.Sprintf("%q", []any{post.Source.SHA256, post.Inputs(), r.Mean, r.Std, shape, r.Channels})
-	norm, err := kept(f.shared, &f.norms, key, func() (*property.Norm, error) {
+	norm, err := kept(f, &f.norms, key, func() (*property.Norm, error) {
 		if says {
 			return property.NormOf(post.Input.Mean, post.Input.Std, post.Inputs())
 		}
@@ -189,7 +189,7 @@ func (f *files) ofTemplate(r *record.Record, path string, post *posterior.Poster
 		return nil, err
 	}
 	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Template)
-	of, err := kept(f.shared, &f.templates, key, func() (*templates, error) {
+	of, err := kept(f, &f.templates, key, func() (*templates, error) {
 		list, digest, err := property.ReadTemplates(r.Template, post.Inputs(), post.Outputs())
 		return &templates{list, digest}, err
 	})

@@ -5,6 +5,7 @@ package clbp
 
 import (
 	"context"
+	"sync"
 
 	"psafe/host/arith/gauss"
 	"psafe/host/check/covary"
@@ -25,8 +26,8 @@ type Noisy struct {
 	common   *covary.Common
 	// Levels: what is known of where noise comes from.
 	Levels levels
-	// quantiles keeps what NoiseQuantileUp said.
-	quantiles map[quantileOf]float64
+	// quantiles keeps what NoiseQuantileUp said, by quantileOf: checkers that are at work at one time share it.
+	quantiles *sync.Map
 	// ctx, if it is not nil, ends what takes long: then nothing is known.
 	ctx context.Context
 }
@@ -46,7 +47,7 @@ func New(post *posterior.Posterior, meansAlone bool) (*Noisy, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Noisy{Covaries: !post.Independent(), common: covary.NewCommon(post), Graph: m.Graph, quantiles: map[quantileOf]float64{}}
+	n := &Noisy{Covaries: !post.Independent(), common: covary.NewCommon(post), Graph: m.Graph, quantiles: &sync.Map{}}
 	if n.Mean, err = m.Filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
@@ -105,10 +106,10 @@ func (n *Noisy) OfMeans(try uint64) relax.Network {
 // Quantile is NoiseQuantileUp.
 func (n *Noisy) Quantile(tau float64, layers int) float64 {
 	at := quantileOf{tau, layers}
-	z, known := n.quantiles[at]
-	if !known {
-		z = law.NoiseQuantileUp(tau, layers)
-		n.quantiles[at] = z
+	if z, known := n.quantiles.Load(at); known {
+		return z.(float64)
 	}
+	z := law.NoiseQuantileUp(tau, layers)
+	n.quantiles.Store(at, z)
 	return z
 }

@@ -17,41 +17,41 @@ func cellLine(index int, lower, upper float64, verdict string) string {
 	return resealed(line("p", "clbp", "", index, lower, upper, fmt.Sprintf(`"require":0.9,"verdict":%q,`, verdict)), `"eps":"",`, "")
 }
 
-// cellsTest cuts [0, 4] x [0, 2] into cells of width 1 and 2, the last of which is the whole box.
-func cellsTest() *property.Boxes {
+// cellsTest cuts [0, n] x [0, 2] into n cells, behind which is the whole box.
+func cellsTest(n int) *property.Boxes {
 	b := &property.Boxes{Columns: []string{"speed", "angle"}, SHA256: "ab"}
-	for i := range 4 {
+	for i := range n {
 		b.Of = append(b.Of, []property.Box{{Lo: []float64{float64(i), 0}, Hi: []float64{float64(i + 1), 2}}})
 	}
-	b.Of = append(b.Of, []property.Box{{Lo: []float64{0, 0}, Hi: []float64{4, 2}}})
+	b.Of = append(b.Of, []property.Box{{Lo: []float64{0, 0}, Hi: []float64{float64(n), 2}}})
 	return b
 }
 
 // TestCells: areas are exact and rounded so that nothing is certified that is not, cells without a record are open,
 // and the box that contains all others is no cell.
 func TestCells(t *testing.T) {
-	records := read(t, cellLine(1, 0.96875, 1, "safe"), cellLine(0, 0.9375, 1, "safe"), cellLine(3, 0, 0.5, "unsafe"), cellLine(4, 0.25, 1, "unknown"))
-	c, err := plot.CellsOf(records, cellsTest())
+	records := read(t, cellLine(1, 0.96875, 1, "safe"), cellLine(0, 0.9375, 1, "safe"), cellLine(3, 0, 0.5, "unsafe"), cellLine(4, 0.5, 1, "unknown"), cellLine(6, 0.25, 1, "unknown"))
+	c, err := plot.CellsOf(records, cellsTest(6))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "certified: 2 of 4 cells, 50.000 % of the area; refuted: 1, 25.000 %; open: 1, 25.000 %; safe on all certified cells together: with probability at least 0.906250; safe on the whole box: with probability at least 0.25"
+	want := "certified: 2 of 6 cells, 33.333 % of the area; refuted: 1, 16.666 %; open: 3, 50.000 %; safe on all certified cells together: with probability at least 0.906250; safe on the whole box: with probability at least 0.25"
 	if got := c.Words(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	m := c.Map([2]int{1, 0})
-	if m.Axes != [2]string{"angle", "speed"} || len(m.Cells) != 4 || m.Cells[2].Verdict != "" || m.Cells[3].Verdict != "unsafe" || m.Cells[3].Hi != [2]float64{2, 4} || m.Note != "" {
+	if m.Axes != [2]string{"angle", "speed"} || len(m.Cells) != 6 || m.Cells[2].Verdict != "" || m.Cells[3].Verdict != "unsafe" || m.Cells[3].Hi != [2]float64{2, 4} || m.Note != "" {
 		t.Errorf("%+v", m)
 	}
-	two := cellsTest()
+	two := cellsTest(6)
 	two.Of[0] = append(two.Of[0], two.Of[1]...)
 	for what, of := range map[string]struct {
 		lines []string
 		boxes *property.Boxes
 	}{
-		"another file": {[]string{cellLine(0, 1, 1, "safe")}, &property.Boxes{Of: cellsTest().Of, SHA256: "cd"}}, "two of one": {[]string{cellLine(0, 1, 1, "safe"), cellLine(0, 1, 1, "safe")}, cellsTest()},
-		"no such": {[]string{cellLine(5, 1, 1, "safe")}, cellsTest()}, "two boxes": {[]string{cellLine(2, 1, 1, "safe")}, two},
-		"another posterior": {[]string{cellLine(0, 1, 1, "safe"), resealed(cellLine(1, 1, 1, "safe"), `"p00000000"`, `"q00000000"`)}, cellsTest()},
+		"another file": {[]string{cellLine(0, 1, 1, "safe")}, &property.Boxes{Of: cellsTest(6).Of, SHA256: "cd"}}, "two of one": {[]string{cellLine(0, 1, 1, "safe"), cellLine(0, 1, 1, "safe")}, cellsTest(6)},
+		"no such": {[]string{cellLine(7, 1, 1, "safe")}, cellsTest(6)}, "two boxes": {[]string{cellLine(2, 1, 1, "safe")}, two},
+		"another posterior": {[]string{cellLine(0, 1, 1, "safe"), resealed(cellLine(1, 1, 1, "safe"), `"p00000000"`, `"q00000000"`)}, cellsTest(6)},
 	} {
 		if _, err := plot.CellsOf(read(t, of.lines...), of.boxes); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)
@@ -73,7 +73,7 @@ func TestSafeTogether(t *testing.T) {
 			}
 			lines = append(lines, cellLine(i, float64(networks-fails)/networks, 1, "safe"))
 		}
-		c, err := plot.CellsOf(read(t, lines...), cellsTest())
+		c, err := plot.CellsOf(read(t, lines...), cellsTest(6))
 		if err != nil {
 			t.Fatal(err)
 		}

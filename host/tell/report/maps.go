@@ -18,6 +18,7 @@ type mapOf struct {
 // Limits of what is drawn.
 const (
 	leastCells = 4
+	mostCells  = 1 << 14 // a page has each of them
 	mostMaps   = 4
 )
 
@@ -46,7 +47,7 @@ func mapsOf(records []record.Placed, o *Options) (list []mapOf) {
 
 // mapOf draws the first two inputs of the records of one property file.
 func (o *Options) mapOf(records []record.Placed) (m mapOf, ok bool) {
-	if len(records) < leastCells {
+	if len(records) < leastCells || len(records) > mostCells {
 		return m, false
 	}
 	for _, path := range o.candidates(records[0].Inputs) {
