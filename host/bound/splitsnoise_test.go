@@ -260,3 +260,63 @@ func TestNoMixture(t *testing.T) {
 		})
 	}
 }
+
+// TestTogetherTightened: Splits that are asked beside others are asked with what they know by then, in blocks of rows
+// that are full and not.
+func TestTogetherTightened(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 65))
+	cases := []*allowCase{newAllowCase(r), newAllowCase(r), newAllowCase(r)}
+	m, err := bound.NewModel(fallback.New(bound.Float32), cases[0].post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	boxes, err := m.Upload([]bound.Explicit{bound.Enclose(cases[0].post.Mean(), bound.Float32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseBoxes(boxes)
+	search := func(i int, turn *bound.Turn) (bounds [][]float64) {
+		var in *bound.Inputs
+		var rows *bound.Rows
+		check := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		check(turn.Do(func() (err error) {
+			if in, err = m.UploadInputs([]property.Box{cases[i].box}); err == nil {
+				rows, err = m.UploadRows([][]property.Row{cases[i].rows})
+			}
+			return err
+		}))
+		defer turn.Always(func() { m.ReleaseInputs(in); m.ReleaseRows(rows) })
+		s := m.NewSplits(boxes, in, rows)
+		s.InTurn(turn)
+		defer s.Release()
+		check(s.Allow([]float64{0.125, 0, 0.25}))
+		lo, hi, err := s.Next()
+		check(err)
+		for k := range 3 {
+			q := &bound.SplitQuery{Layer: 1}
+			for c := range 6 * (i + 1) {
+				q.Rows = append(q.Rows, c%len(cases[i].rows))
+			}
+			q.Slope = [][]float64{slices.Repeat([]float64{0.5}, 3*len(q.Rows))}
+			q.WantRows = (i+k)%2 == 0
+			answer, err := s.Bound(q)
+			check(err)
+			bounds = append(append(bounds, answer.Bound), answer.S...)
+			middle := float64(float32(lo[k] + (hi[k]-lo[k])/2))
+			check(s.TightenTo(0, []int{k}, []float64{middle}))
+		}
+		return bounds
+	}
+	got := make([][][]float64, len(cases))
+	m.Together(len(cases), func(i int, turn *bound.Turn) { got[i] = search(i, turn) })
+	for i := range cases {
+		if want := search(i, nil); !slices.EqualFunc(got[i], want, slices.Equal) {
+			t.Errorf("search %d: beside others %v, alone %v", i, got[i], want)
+		}
+	}
+}

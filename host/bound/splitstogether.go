@@ -98,7 +98,7 @@ type blockOf struct {
 }
 
 // blockRows is how many rows an item has. What fills up the last of a query is computed for nothing.
-const blockRows = 16
+const blockRows = 8
 
 func (t *together) free() {
 	if t.forward != nil {

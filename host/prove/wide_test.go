@@ -2,6 +2,7 @@ package prove_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"psafe/fallback"
@@ -109,5 +110,33 @@ func TestTriesRechecked(t *testing.T) {
 		eng.Recheck(engine.Recheck{Share: share, Seed: 1, Tell: func(d *engine.Dropped) { t.Errorf("share %v: %v", share, d) }})
 		runOn(t, []*engine.Engine{eng}, prove.Config{Method: prove.CLBP, Cells: 4}, manyTasks(9, post, 24)...)
 		eng.Close()
+	}
+}
+
+// TestPhasesOnWide: on a wide device tasks go on beside each other, in groups, confined and by leaves on all cores; the
+// numbers are the same, and a spare device that is asked all again agrees.
+func TestPhasesOnWide(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	post, tasks := provetest.Deep(4, 0.03, 24/testscale.By(t, 6))
+	for _, cfg := range testscale.Few(t, []prove.Config{{Method: prove.Phases, Cells: 1}, {Method: prove.Phases, Cells: 6}, {Method: prove.Auto, Cells: 1}}, 1) {
+		var most, passes int
+		dev := fallback.New(bound.Float32)
+		want := onDevice(t, sized{dev, &most, &passes}, post, cfg, tasks)
+		for _, share := range []float64{0, 1} {
+			e, err := engine.New(wide{sized{dev, &most, &passes}}, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Recheck(engine.Recheck{Share: share, Tell: func(d *engine.Dropped) { t.Error(d) }})
+			var got []*claim.Result
+			err = prove.Run(t.Context(), []*engine.Engine{e}, cfg, tasks, nil, func(r *claim.Result) error {
+				got = append(got, r)
+				return nil
+			})
+			if diff := sameResults(got, want); diff != "" || err != nil {
+				t.Errorf("%v, recheck %v: %v, %s", cfg.Method, share, err, diff)
+			}
+			e.Close()
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
@@ -61,7 +62,9 @@ func (c *cell) write(trees []int, list []*cell) ([]int, []*cell) {
 
 // cells is a search for cells of a task, of at most so many, and for trees of up to left nodes in all.
 type cells struct {
-	e          *engine.Engine
+	e *engine.Engine
+	// device is for whoever asks it.
+	device     *sync.Mutex
 	task       *property.Task
 	left, most int
 	// enough says that what a T that is one box fails with is; nil: nothing is.
@@ -138,7 +141,7 @@ func (s *cells) hopeless(ctx context.Context, c *cell) (bool, error) {
 		by := (c.box.Hi[j] - c.box.Lo[j]) / (2 * lookCloser)
 		near.Lo[j], near.Hi[j] = max(x[j]-by, c.box.Lo[j]), min(x[j]+by, c.box.Hi[j])
 	}
-	found, nodes, err := boxed(ctx, s.e, s.task, near, firstNodes, func(float64) bool { return false })
+	found, nodes, err := s.boxed(ctx, near, firstNodes, func(float64) bool { return false })
 	s.left -= max(nodes, 1)
 	return found == nil, err
 }
@@ -154,7 +157,7 @@ func (s *cells) kept(ctx context.Context, err error) error {
 // bound bounds what a cell fails with, by trees of so many nodes.
 func (s *cells) bound(ctx context.Context, c *cell, most int) error {
 	one := len(s.task.T) == 1 && c.parts == nil && s.enough != nil
-	found, nodes, err := boxed(ctx, s.e, s.task, c.box, most, func(fail float64) bool { return one && s.enough(fail) })
+	found, nodes, err := s.boxed(ctx, c.box, most, func(fail float64) bool { return one && s.enough(fail) })
 	s.left -= max(nodes, 1)
 	if found != nil && (c.found == nil || found.failUp < c.found.failUp) {
 		c.found = found

@@ -11,6 +11,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"psafe/host/arith"
 	"psafe/host/bound"
@@ -20,6 +21,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 const (
@@ -57,16 +59,33 @@ type How struct {
 	Decided func(*claim.Result) bool
 }
 
-// Certify bounds each task. Of a set with alternatives, rows are chosen from which it follows.
+// Certify bounds each task. Of a set with alternatives, rows are chosen from which it follows. Searches of several tasks
+// go on beside each other, on all cores, and ask the device one after the other; those of a lane have a core. No result
+// depends on it.
 func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
-	results := make([]*claim.Result, len(tasks))
-	for i := range tasks {
-		results[i] = claim.NewResult(&tasks[i], "phases")
+	results, errs := make([]*claim.Result, len(tasks)), make([]error, len(tasks))
+	var device sync.Mutex
+	one := func(i int) {
 		lower := 0.0
 		if how.Known != nil {
 			lower = how.Known[i]
 		}
-		if err := how.certify(ctx, e, lower, results[i]); err != nil && !e.Cut(err) {
+		errs[i] = how.certify(ctx, &cells{e: e, device: &device, task: &tasks[i]}, lower, results[i])
+	}
+	for i := range tasks {
+		results[i] = claim.NewResult(&tasks[i], "phases")
+	}
+	beside := e.Of() == nil && len(tasks) > 1
+	if beside {
+		if err := fault.OnCores(ctx, len(tasks), one); err != nil {
+			return nil, err
+		}
+	}
+	for i := range tasks {
+		if !beside {
+			one(i)
+		}
+		if err := errs[i]; err != nil && !e.Cut(err) {
 			return nil, err
 		}
 	}
@@ -89,14 +108,14 @@ func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, l
 	return int(share * float64(min(mostNodes, mostWork/weights)))
 }
 
-// certify bounds a task of which lower is proved: the failures of the cells of T add up.
-func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r *claim.Result) error {
-	t := r.Task
+// certify has a search bound a task of which lower is proved: the failures of the cells of T add up.
+func (how *How) certify(ctx context.Context, c *cells, lower float64, r *claim.Result) error {
+	t, e := r.Task, c.e
 	net := e.Normal.Network()
 	if _, conjunction := t.S.Conjunction(); !bound.CanRefine(net) || !bound.CanSplit(net) || !conjunction && len(t.S.Rows) > mostRows {
 		return nil
 	}
-	c := &cells{e: e, task: t, left: how.nodes(ctx, e, t, lower), most: max(clbp.MostCells(e, how.Cells, len(t.T)), len(t.T))}
+	c.left, c.most = how.nodes(ctx, e, t, lower), max(clbp.MostCells(e, how.Cells, len(t.T)), len(t.T))
 	if len(t.T) == 1 && how.Decided != nil {
 		c.enough = func(fail float64) bool {
 			so := claim.NewResult(t, "phases")
@@ -137,11 +156,12 @@ type found struct {
 
 // boxed bounds the failure on one box, by trees of up to most nodes in all, or fewer where what they fail with is
 // enough, and says how many there were. It is nil where nothing is shown.
-func boxed(ctx context.Context, e *engine.Engine, t *property.Task, box property.Box, most int, enough func(fail float64) bool) (*found, int, error) {
+func (c *cells) boxed(ctx context.Context, box property.Box, most int, enough func(fail float64) bool) (*found, int, error) {
+	e, t := c.e, c.task
 	if slices.Equal(box.Lo, box.Hi) {
 		return nil, 0, nil // nothing varies, and concentration LBP has what there is
 	}
-	q := &question{box: box, rows: t.S.Rows}
+	q := &question{box: box, rows: t.S.Rows, device: c.device}
 	s, tau, err := q.search(ctx, e, &t.S, most, enough)
 	if err != nil || s == nil {
 		return nil, 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"psafe/host/bound"
 	"psafe/host/prove/branch"
@@ -34,6 +35,8 @@ type question struct {
 	tau   float64
 	open  []neuronAt
 	nodes []*node
+	// device is for whoever asks it; nil: nobody else does.
+	device *sync.Mutex
 }
 
 // answer holds what it says: noises are nil where there are no leaves.
@@ -148,6 +151,10 @@ func (a *answer) numbers() []float64 {
 func (q *question) ask(ctx context.Context, e *engine.Engine) (found *answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if q.device != nil {
+		q.device.Lock()
+		defer q.device.Unlock()
 	}
 	err = engine.Guarded(e, "leaves of phases", []*question{q}, func(m *bound.Model, part []*question) (answers []engine.Answer, err error) {
 		for _, q := range part {
