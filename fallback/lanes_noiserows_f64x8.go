@@ -4,17 +4,15 @@
 
 package fallback
 
-import "psafe/host/bound"
-
 // noiseRowsF64x8 is noiseRows.sums for rows from first on, as many as there are sums, lanes
 // being rows, at least a vector of them. It has the plain bits, but that one NaN is another.
 func noiseRowsF64x8(t *noiseRows[numF64x8], p, first int, s *rowSums[numF64x8]) {
-	rows, n := len(s.a), t.a.In
+	rows := len(s.a)
 	for r := 0; r < rows; r += 2 * widthF64x8 {
 		at0, at1 := min(r, rows-widthF64x8), min(r+widthF64x8, rows-widthF64x8)
 		var mean0, mean1, var0, var1 vecF64x8
-		for j0 := 0; j0 < n; j0 += bound.Block {
-			m0, m1, v0, v1 := noiseBlockF64x8(t, p, j0, min(j0+bound.Block, n), first+at0, first+at1)
+		for b := range words(t.a.In) {
+			m0, m1, v0, v1 := noiseBlockF64x8(t, p, b, first+at0, first+at1)
 			mean0, mean1, var0, var1 = mean0.Add(m0), mean1.Add(m1), var0.Add(v0), var1.Add(v1)
 		}
 		mean0.StoreSlice(s.a[at0:])
@@ -26,14 +24,15 @@ func noiseRowsF64x8(t *noiseRows[numF64x8], p, first int, s *rowSums[numF64x8]) 
 
 // noiseBlockF64x8 returns a block's sums of two vectors of rows, at0 and at1. Its loop has
 // Device.rootUp of both: a function of one would forget the constants.
-func noiseBlockF64x8(t *noiseRows[numF64x8], p, j0, j1, at0, at1 int) (mean0, mean1, var0, var1 vecF64x8) {
+func noiseBlockF64x8(t *noiseRows[numF64x8], p, block, at0, at1 int) (mean0, mean1, var0, var1 vecF64x8) {
 	d, signs := t.d, signsF64x8()
 	delta, tiny, one, half := fillF64x8(numF64x8(t.a.Round.Delta)), fillF64x8(d.tiny), fillF64x8(1), fillF64x8(0.5)
 	more, grow, phi, eta := fillF64x8(1.5), fillF64x8(1+16*d.u), fillF64x8(d.phi), fillF64x8(d.eta)
 	steps, x := d.newtonSteps(), p%t.a.Inputs*t.a.In
-	radii, squares, rows := t.radius[x+j0:x+j1], t.maxSq[x+j0:x+j1], t.s[(p*t.a.In+j0)*t.a.R:]
-	for j, radius := range radii {
-		s0, s1 := atF64x8(rows, at0).Add(delta), atF64x8(rows, at1).Add(delta)
+	radii, squares := t.radius[x:][:t.a.In], t.maxSq[x:][:t.a.In]
+	for _, j := range t.usedOf(p%t.a.Inputs, block) {
+		row := t.s[(p*t.a.In+int(j))*t.a.R:]
+		s0, s1 := atF64x8(row, at0).Add(delta), atF64x8(row, at1).Add(delta)
 		x0, x1 := tiny.Merge(s0, s0.Less(tiny)), tiny.Merge(s1, s1.Less(tiny))
 		y0, y1, half0, half1 := rootSeedF64x8(x0), rootSeedF64x8(x1), x0.Mul(half), x1.Mul(half)
 		for range steps {
@@ -45,9 +44,8 @@ func noiseBlockF64x8(t *noiseRows[numF64x8], p, j0, j1, at0, at1 int) (mean0, me
 		up1 := x1.Add(absF64x8(x1, signs).Mul(phi).Add(eta))
 		c0 = c0.Merge(one.Merge(x0, x0.LessEqual(one)), c0.Greater(vecF64x8{}).And(c0.Mul(c0).GreaterEqual(up0)))
 		c1 = c1.Merge(one.Merge(x1, x1.LessEqual(one)), c1.Greater(vecF64x8{}).And(c1.Mul(c1).GreaterEqual(up1)))
-		mean0, mean1 = mean0.Add(c0.Mul(fillF64x8(radius))), mean1.Add(c1.Mul(fillF64x8(radius)))
+		mean0, mean1 = mean0.Add(c0.Mul(fillF64x8(radii[j]))), mean1.Add(c1.Mul(fillF64x8(radii[j])))
 		var0, var1 = var0.Add(s0.Mul(fillF64x8(squares[j]))), var1.Add(s1.Mul(fillF64x8(squares[j])))
-		at0, at1 = at0+t.a.R, at1+t.a.R
 	}
 	return mean0, mean1, var0, var1
 }

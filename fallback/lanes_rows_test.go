@@ -75,6 +75,14 @@ func testLanesNoiseRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 			S: positiveArray[T](c, items*in*rows), C: positiveArray[T](c, items*rows), Radius: positiveArray[T](c, inputs*in), MaxSq: positiveArray[T](c, inputs*in),
 			P: items, R: rows, Cols: cols, In: in, Inputs: inputs, Round: lanes.precision.NoiseRounding(in, 10),
 		}
+		for j := range inputs * in { // inputs that are 0, or do not vary
+			if seed%3 == 0 && c.IntN(2) == 0 {
+				a.MaxSq.(*array[T]).v[j] = 0
+			}
+			if seed%6 == 0 && c.IntN(2) == 0 {
+				a.Radius.(*array[T]).v[j] = 0
+			}
+		}
 		if seed%2 == 0 {
 			a.MeanIn, a.VarIn = positiveArray[T](c, items*cols), positiveArray[T](c, items*cols)
 		}

@@ -48,6 +48,7 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 		t.Error("backSubstituteLanes accepted an infinite weight")
 	}
 	noise := noiseRows[T]{a: bound.NoiseRows{R: 9, In: 1, Inputs: 1}, d: d, s: make([]T, 9), radius: make([]T, 1), maxSq: make([]T, 1)}
+	check(t, noise.findUsed())
 	if s := newRowSums[T](8); !noiseRowsLanes(&noise, 0, 1, &s) {
 		t.Error("noiseRowsLanes did not do 8 rows")
 	}

@@ -9,6 +9,9 @@ func (d *Device[T]) NoiseRows(a bound.NoiseRows) error {
 	t.meanIn, t.varIn = d.data(a.MeanIn), d.data(a.VarIn)
 	t.s, t.c = d.data(a.S), d.data(a.C)
 	t.radius, t.maxSq = d.data(a.Radius), d.data(a.MaxSq)
+	if err := t.findUsed(); err != nil {
+		return err
+	}
 	return d.overRows(a.P, a.R, a.In, t.rows)
 }
 
@@ -19,6 +22,36 @@ type noiseRows[T bound.Real] struct {
 	meanIn, varIn  []T
 	s, c           []T
 	radius, maxSq  []T
+	// used lists, for each input box, the inputs whose radius and square are not both 0; ends is where
+	// those of each block end.
+	used, ends []int32
+}
+
+// findUsed fills in used and ends.
+func (t *noiseRows[T]) findUsed() error {
+	n, blocks := t.a.In, words(t.a.In)
+	t.used, t.ends = make([]int32, t.a.Inputs*n), make([]int32, t.a.Inputs*blocks)
+	return t.d.parallel(t.a.Inputs, 1+pieceWork/n, func(from, to int) {
+		for x := from; x < to; x++ {
+			at := x * n
+			for j := range n {
+				if t.radius[x*n+j] != 0 || t.maxSq[x*n+j] != 0 {
+					t.used[at] = int32(j)
+					at++
+				}
+				t.ends[x*blocks+j/bound.Block] = int32(at)
+			}
+		}
+	})
+}
+
+// usedOf lists the inputs used of a block of an input box.
+func (t *noiseRows[T]) usedOf(x, block int) []int32 {
+	blocks, from := words(t.a.In), x*t.a.In
+	if block > 0 {
+		from = int(t.ends[x*blocks+block-1])
+	}
+	return t.used[from:t.ends[x*blocks+block]]
 }
 
 // rows computes rows r, ..., r+n-1 of item p.
@@ -44,10 +77,11 @@ func (t *noiseRows[T]) rows(p, r, n int) {
 func (t *noiseRows[T]) sums(p, r int, s *rowSums[T]) {
 	n, x, rows := t.a.In, p%t.a.Inputs*t.a.In, len(s.a)
 	delta := T(t.a.Round.Delta)
-	for j0 := 0; j0 < n; j0 += bound.Block {
+	for b := range words(n) {
 		clear(s.blockA)
 		clear(s.blockB)
-		for j := j0; j < min(j0+bound.Block, n); j++ {
+		for _, j := range t.usedOf(p%t.a.Inputs, b) {
+			j := int(j)
 			radius, maxSq, at := t.radius[x+j], t.maxSq[x+j], (p*n+j)*t.a.R+r
 			for i, square := range t.s[at : at+rows] {
 				square += delta

@@ -38,6 +38,7 @@ var mutants = []struct{ what, file, old, new string }{
 	{"error of sigmoid", "sigmoid", "#define SIGMOID_ERR R(16.0)", "#define SIGMOID_ERR R(15.0)"},
 	{"square rounded to nearest", "squarerows", "up(x * x)", "x * x"},
 	{"variance for its root", "noiserows", "rootUp(sj) * radius[x + j]", "sj * radius[x + j]"},
+	{"inputs that are not 0 left out", "noiserows", "radius[x + j] == R(0.0) && maxSq", "maxSq"},
 	{"noise of another input", "noiserows", "x = modulo(p, inputs) * in,", "x = 0,"},
 	{"noise from above left out", "noiserows", "noisier(vIn, ", "noisier(R(0.0), "},
 	{"widened one way only", "widen", "upper(up(loadUpTo(hi + i, n - i) + by))", "loadUpTo(hi + i, n - i)"},

@@ -4,7 +4,7 @@
    Purpose. For item p with input x = p % inputs, row r and s_j = s[p][j][r] + delta:
      mean[p][r] = up(meanIn[p][r % cols] + sum_j rootUp(s_j) radius[x][j], inflated)
      var[p][r]  = up(varIn[p][r % cols] + sum_j s_j maxSq[x][j] + c[p][r], inflated)
-   sums over j in blocks of 32.
+   sums over j, but those with radius and maxSq 0, in blocks of 32.
 
    Decomposition. A work-item owns one vector of rows of one item and walks over
    the inputs: task t = p * rowTiles + tile. On GPUs, where such tasks are few and inputs
@@ -37,6 +37,9 @@ INLINE void noiseBlock(vec *blockMean, vec *blockVar, const __global real *s, co
                        const __global real *maxSq, real delta, int j0, int end, size_t from, size_t x, int rows) {
     vec m = VEC(R(0.0)), v = VEC(R(0.0));
     for (int j = j0; j < end; j++) {
+        if (radius[x + j] == R(0.0) && maxSq[x + j] == R(0.0)) {
+            continue;
+        }
         const vec sj = VLOAD(s + from + (size_t)j * rows) + delta;
         m += rootUp(sj) * radius[x + j];
         v += sj * maxSq[x + j];

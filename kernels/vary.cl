@@ -4,10 +4,14 @@
    Purpose. by = up(mean[i] + up(q rootUp(var[i]))), q = quantile or quantiles[i / each];
      radius[i]   = min(up(lipschitz by), up(zHi[i] - zLo[i]))
      radiusSq[i] = up(radius radius),  maxSq[i] = up(m m), m = max(-zLo[i], zHi[i])
+   and 0 for the radius where zHi[i] - zLo[i] is 0, and for squares of 0.
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
    Assumptions: none; what is not finite becomes +Inf. Go: fallback/vary.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
+
+/* squareUp is at least the square of x, and 0 only of 0. */
+INLINE vec squareUp(vec x) { return x == R(0.0) ? VEC(R(0.0)) : upper(up(x * x)); }
 
 KERNEL void vary(__global real *radius, __global real *radiusSq, __global real *maxSq,
                    const __global real *zLo, const __global real *zHi, const __global real *mean,
@@ -20,9 +24,10 @@ KERNEL void vary(__global real *radius, __global real *radiusSq, __global real *
         const vec l = VLOAD(zLo + i), h = VLOAD(zHi + i);
         const vec q = quantileOf(quantiles, hasQuantiles, each, quantile, i, n - i);
         const vec by = up(VLOAD(mean + i) + up(q * rootUp(VLOAD(var + i))));
-        const vec r = upper(leastNaN(up(lipschitz * by), up(h - l))), m = mostNaN(-l, h);
+        const vec most = upper(leastNaN(up(lipschitz * by), up(h - l))), m = mostNaN(-l, h);
+        const vec r = h - l == R(0.0) ? VEC(R(0.0)) : most;
         storeUpTo(r, radius + i, n - i);
-        storeUpTo(upper(up(r * r)), radiusSq + i, n - i);
-        storeUpTo(upper(up(m * m)), maxSq + i, n - i);
+        storeUpTo(squareUp(r), radiusSq + i, n - i);
+        storeUpTo(squareUp(m), maxSq + i, n - i);
     }
 }

@@ -8,9 +8,9 @@ import "psafe/host/arith"
 //	Mean[p][r]  >= MeanIn[p][r % Cols] + sqrt(2/pi) sum_j sqrt(s_j) Radius[x][j]
 //	Var[p][r]   >= VarIn[p][r % Cols] + sum_j s_j MaxSq[x][j] + C[p][r]
 //
-// with x = p % Inputs. S and C are what BackSubstitute makes of squared rows and of
-// the variances of weights and biases, rounded to nearest: Round pays for that. All
-// numbers are >= 0; one that is not finite makes the result +Inf.
+// with x = p % Inputs. Inputs whose Radius and MaxSq are 0 add nothing, whatever S is of them. S and C
+// are what BackSubstitute makes of squared rows and of the variances of weights and biases, rounded to
+// nearest: Round pays for that. All numbers are >= 0; any other that is not finite makes the result +Inf.
 //
 // Radius bounds |z_j(x) - z_j(centre)|, MaxSq bounds z_j(x)^2 over T.
 type NoiseRows struct {

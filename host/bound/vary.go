@@ -5,6 +5,7 @@ package bound
 //	Radius[i]   >= min( Lipschitz (Mean[i] + q sqrt(Var[i])), Z.Hi[i] - Z.Lo[i] )
 //	RadiusSq[i] >= Radius[i]^2,   MaxSq[i] >= max(|Z.Lo[i]|, |Z.Hi[i]|)^2
 //
+// and 0 where those are: inputs of which nothing comes cost nothing (NoiseRows).
 // Mean and Var bound the mean and the variance of the pre-activation's variation. q is Quantile or
 // one of Quantiles, as in Widen.
 type Vary struct {

@@ -28,6 +28,13 @@ func drawNoiseRows(g *gen) opCase {
 	if !c.noIn {
 		c.meanIn, c.varIn = g.magnitudes(c.P*c.Cols), g.magnitudes(c.P*c.Cols)
 	}
+	if g.oneIn(3) { // inputs that are 0
+		for j := range c.radius {
+			if g.oneIn(2) {
+				c.radius[j], c.maxSq[j] = 0, 0
+			}
+		}
+	}
 	if g.oneIn(8) {
 		list := [][]float64{c.s, c.c, c.radius, c.maxSq}[g.IntN(4)]
 		list[g.IntN(len(list))] = math.Inf(1)
@@ -70,6 +77,9 @@ func (c *noiseRowsCase) checkOne(k *checker, out []output, p, r int) {
 	radii := newNum()
 	for j := range c.In {
 		s, radius, maxSq := c.s[(p*c.In+j)*c.R+r], c.radius[x+j], c.maxSq[x+j]
+		if radius == 0 && maxSq == 0 {
+			continue
+		}
 		if bad := s + radius + maxSq; math.IsNaN(bad) || math.IsInf(s, 1) || math.IsInf(radius, 1) || math.IsInf(maxSq, 1) {
 			c.unknown(k, out, at)
 			return

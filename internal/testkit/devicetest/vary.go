@@ -17,6 +17,14 @@ func drawVary(g *gen) opCase {
 	c := &varyCase{Vary: bound.Vary{N: g.length(), Lipschitz: []float64{1, 0.25}[g.IntN(2)]}}
 	c.quantiles = drawQuantiles(g, c.N)
 	c.z, c.mean, c.variance = g.intervals(c.N), g.magnitudes(c.N), g.magnitudes(c.N)
+	for i := range c.z.lo {
+		if g.oneIn(8) { // numbers, and mostly 0
+			c.z.hi[i] = c.z.lo[i]
+			if g.oneIn(2) {
+				c.z.lo[i], c.z.hi[i] = 0, 0
+			}
+		}
+	}
 	if g.oneIn(4) {
 		g.unbound(&c.z)
 	}
@@ -54,6 +62,13 @@ func (c *varyCase) check(k *checker, out []output) {
 		}
 		if k.far(add(by, width)) || k.far(mul(m, m)) || k.far(mul(radius, radius)) {
 			continue
+		}
+		if c.z.lo[i] == c.z.hi[i] {
+			k.near("Radius", i, out[0].v[i], newNum(), newNum())
+			k.near("RadiusSq", i, out[1].v[i], newNum(), newNum())
+		}
+		if c.z.lo[i] == 0 && c.z.hi[i] == 0 {
+			k.near("MaxSq", i, out[2].v[i], newNum(), newNum())
 		}
 		floor := exact(0x1p-45)
 		k.near("Radius", i, out[0].v[i], radius, add(add(mul(k.ulps(80), radius), floor), k.etas(40)))
