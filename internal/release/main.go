@@ -1,5 +1,6 @@
-// Release builds the files of a release: for each platform an archive with the program,
-// the licences, README.md and CHANGELOG.md, and SHA256SUMS for all of them.
+// Release builds the files of a release: for each platform an archive with the program, the
+// licences, README.md, CHANGELOG.md, docs, manual pages, completions, psafe_export.py and what
+// README's first run takes, and SHA256SUMS for all of them.
 //
 //	go run ./internal/release [-out FOLDER] [-licences FILE] [platform ...]
 //
@@ -65,9 +66,18 @@ func run(out, licences string, words []string) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
+	beside, err := documents()
+	if err != nil {
+		return err
+	}
+	pages, err := src.generated()
+	if err != nil {
+		return err
+	}
+	beside = append(beside, pages...)
 	var sums []string
 	for _, p := range platforms {
-		name, sum, err := src.release(out, p)
+		name, sum, err := src.release(out, p, beside)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
@@ -186,7 +196,7 @@ func unix(seconds string) (time.Time, error) {
 }
 
 // release writes the archive of one platform and returns its name and SHA-256.
-func (src source) release(out string, p platform) (name, sum string, err error) {
+func (src source) release(out string, p platform, beside []file) (name, sum string, err error) {
 	program, err := src.build(p)
 	if err != nil {
 		return "", "", err
@@ -199,14 +209,7 @@ func (src source) release(out string, p platform) (name, sum string, err error) 
 	if p.os == "windows" {
 		exe, ending, pack = "psafe.exe", ".zip", zipped
 	}
-	files := []file{{exe, 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}
-	for _, page := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			return "", "", err
-		}
-		files = append(files, file{page, 0o644, text})
-	}
+	files := append([]file{{exe, 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}, beside...)
 	folder := "psafe-" + src.version + "-" + p.String()
 	archive, err := pack(folder, files, src.date)
 	if err != nil {
