@@ -245,9 +245,12 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	job.Version, job.Stdout, job.Open = version(), forProgram(stdout), c.device.opener(stderr)
 	progress := newProgress(stderr, c.progress)
-	// Records on a terminal show by themselves how far the run is.
-	_, terminal := isTerminal(stdout)
-	if c.progress == progressJSON || !c.quiet && !(terminal && job.Out.Path == "") {
+	found := c.findings(stderr)
+	if _, terminal := isTerminal(stdout); terminal && found.table && job.Out.Path == "" {
+		job.Stdout = io.Discard // nobody reads records there, and the table says what they do
+		printLine(stderr, noColour, "psafe: note:", "records are not kept, only a table is printed: --out FILE or a pipe takes them")
+	}
+	if c.progress == progressJSON || !c.quiet {
 		job.Progress = progress.update
 	}
 	job.Pass = func(share float64) {
@@ -264,7 +267,6 @@ func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, st
 	if !c.quiet {
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}
-	found := c.findings(stderr)
 	if !c.quiet {
 		job.Explain = func(n *certify.Unproved) { found.unproved = n }
 	}

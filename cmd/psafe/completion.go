@@ -14,6 +14,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/tell/plot"
+	"psafe/host/tell/summary"
 	"psafe/internal/nearest"
 )
 
@@ -140,6 +141,9 @@ func flagWords(cmd *cobra.Command, flag string) []string {
 	case "field":
 		return []string{"p_lower", "p_upper"}
 	case "by":
+		if command == "summary" {
+			return summary.ByWords
+		}
 		return append(slices.Clone(plot.ByWords), "eps")
 	case "of":
 		return append(plot.QuantityWords(), "radii")

@@ -100,7 +100,7 @@ func plain(text string) string { return string(escaped([]byte(text), true)) }
 
 // note tells a user something beside the results.
 func note(stderr io.Writer, about fmt.Stringer) {
-	fmt.Fprintf(stderr, "psafe: note: %s\n", plain(about.String()))
+	printLine(stderr, noColour, "psafe: note:", about.String())
 }
 
 // escaped replaces what a terminal would obey or hide: control characters, characters

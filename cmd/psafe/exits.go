@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -73,7 +72,7 @@ func status(err error, stderr io.Writer) int {
 	case errors.Is(err, syscall.ENOMEM):
 		status, err = exitMemory, &outOfMemory{what: err.Error()}
 	}
-	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " "))+mend(err))
+	printLine(stderr, red, "psafe:", strings.ReplaceAll(err.Error(), "\n", " ")+mend(err))
 	return status
 }
 

@@ -16,11 +16,37 @@ import (
 // compared exactly.
 type gate struct {
 	text              string // as typed
-	under             string // about the first p_lower that is not so
 	verdict, relation string
 	limit             *big.Rat
 	// n records were added, of which found have the verdict.
 	n, found int64
+	// against were added that the gate would rather not have, the worst of which is worst.
+	against int64
+	worst   worstInput
+}
+
+// worstInput is the input with the lowest bounds of those added.
+type worstInput struct {
+	r *record.Record
+}
+
+func (w *worstInput) add(r *record.Record) {
+	if w.r == nil || r.PLower < w.r.PLower || r.PLower == w.r.PLower && r.PUpper < w.r.PUpper {
+		w.r = &record.Record{Index: r.Index, Name: r.Name, Eps: r.Eps, PLower: r.PLower, PUpper: r.PUpper}
+	}
+}
+
+// String names the input and its bounds, rounded outward.
+func (w worstInput) String() string {
+	eps := ""
+	if w.r.Eps != "" {
+		eps = fmt.Sprintf(", eps %.24s", w.r.Eps)
+	}
+	name := fmt.Sprintf("index %d", w.r.Index)
+	if w.r.Name != "" {
+		name = fmt.Sprintf("%.40s", w.r.Name)
+	}
+	return fmt.Sprintf("%s%s, p_lower %s, p_upper %s", name, eps, record.FormatDown(w.r.PLower, 4), record.FormatUp(w.r.PUpper, 4))
 }
 
 var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown|p_lower) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
@@ -54,11 +80,21 @@ func parseGates(texts []string) ([]*gate, error) {
 // add counts a record.
 func (g *gate) add(r *record.Record) {
 	g.n++
-	if p := r.PLower.Exact(); g.verdict == "p_lower" && g.under == "" && !g.holds(p.Rat().Cmp(g.limit)) {
-		g.under = fmt.Sprintf("index %d: p_lower %s: --fail-unless %s", r.Index, p, g.text)
-	}
 	if r.Verdict == g.verdict {
 		g.found++
+	}
+	against := false
+	switch {
+	case g.verdict == "safe":
+		against = g.relation[0] == '>' && r.Verdict != "safe"
+	case g.verdict != "p_lower":
+		against = g.relation[0] == '<' && r.Verdict == g.verdict
+	default:
+		against = !g.holds(r.PLower.Exact().Rat().Cmp(g.limit))
+	}
+	if against {
+		g.against++
+		g.worst.add(r)
 	}
 }
 
@@ -70,13 +106,20 @@ func (g *gate) holds(order int) bool {
 // refusal tells what was found, if it is not what the gate asks for; else "".
 func (g *gate) refusal() string {
 	if g.verdict == "p_lower" {
-		return g.under
+		if g.against == 0 {
+			return ""
+		}
+		return fmt.Sprintf("p_lower of %d of %d inputs is not so, the worst is %v: --fail-unless %s", g.against, g.n, g.worst, g.text)
 	}
 	share := big.NewRat(g.found, g.n)
 	if g.holds(share.Cmp(g.limit)) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s", g.found, g.n, g.verdict, sixDigits(share, g.relation[0] == '<'), g.text)
+	worst := ""
+	if g.against > 0 {
+		worst = fmt.Sprintf("; the worst is %v", g.worst)
+	}
+	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s%s", g.found, g.n, g.verdict, sixDigits(share, g.relation[0] == '<'), g.text, worst)
 }
 
 // checkGates is the error of exit status 10 if a gate refuses the records that were added.

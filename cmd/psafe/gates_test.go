@@ -24,20 +24,21 @@ func told(g *gate, safe, unsafe, unknown int) *gate {
 
 // TestGates: shares are compared with decimals exactly, and the line says what was found.
 func TestGates(t *testing.T) {
+	const worst = "; the worst is index 0, p_lower 0.0000, p_upper 0.0000"
 	for _, c := range []struct {
 		gate                  string
 		safe, unsafe, unknown int
 		want                  string
 	}{
 		{"safe>=0.95", 95, 3, 2, ""},
-		{"safe>=0.95", 949, 50, 1, "949 of 1000 inputs are safe, a share of 0.949: --fail-unless safe>=0.95"},
-		{"safe>0.95", 95, 3, 2, "95 of 100 inputs are safe, a share of 0.95: --fail-unless safe>0.95"},
+		{"safe>=0.95", 949, 50, 1, "949 of 1000 inputs are safe, a share of 0.949: --fail-unless safe>=0.95" + worst},
+		{"safe>0.95", 95, 3, 2, "95 of 100 inputs are safe, a share of 0.95: --fail-unless safe>0.95" + worst},
 		{"unsafe<=0.03", 95, 3, 2, ""},
-		{" unknown < 0.02 ", 95, 3, 2, "2 of 100 inputs are unknown, a share of 0.02: --fail-unless unknown < 0.02"},
+		{" unknown < 0.02 ", 95, 3, 2, "2 of 100 inputs are unknown, a share of 0.02: --fail-unless unknown < 0.02" + worst},
 		{"safe>=1", 10, 0, 0, ""},
 		{"unsafe<=0", 1, 0, 9, ""},
 		{"safe>=.3333333333333333", 1, 1, 1, ""},
-		{"safe>=0.33333333333333333333333333333333333334", 1, 1, 1, "1 of 3 inputs are safe, a share of 0.333333: --fail-unless safe>=0.33333333333333333333333333333333333334"},
+		{"safe>=0.33333333333333333333333333333333333334", 1, 1, 1, "1 of 3 inputs are safe, a share of 0.333333: --fail-unless safe>=0.33333333333333333333333333333333333334" + worst},
 		{"safe<=0.33333333333333333333333333333333333333", 1, 1, 1, "1 of 3 inputs are safe, a share of 0.333334: --fail-unless safe<=0.33333333333333333333333333333333333333"},
 		{"safe<=0.1", 1, 0, 9, ""}, // 0.1 is no float64
 		{"safe>=0.1", 1, 0, 9, ""},
@@ -55,6 +56,30 @@ func TestGates(t *testing.T) {
 		"safe>=NaN", "safe>=\x1b[2J", "safe>=" + strings.Repeat("0", 1000)} {
 		if g, err := parseGate(bad); err == nil || !strings.HasPrefix(err.Error(), "--fail-unless ") || strings.ContainsAny(err.Error(), "\n\x1b") {
 			t.Errorf("%q: %v, %v", bad, g, err)
+		}
+	}
+}
+
+// TestGatesWorst: a gate that fails names the input of those against it that has the lowest bounds.
+func TestGatesWorst(t *testing.T) {
+	for gate, want := range map[string]string{
+		"p_lower>=0.5": "p_lower of 3 of 4 inputs is not so, the worst is index 2, eps 0.1, p_lower 0.0000, p_upper 0.0001: --fail-unless p_lower>=0.5",
+		"safe>=0.5":    "1 of 4 inputs are safe, a share of 0.25: --fail-unless safe>=0.5; the worst is index 2, eps 0.1, p_lower 0.0000, p_upper 0.0001",
+		"unknown<=0.1": "2 of 4 inputs are unknown, a share of 0.5: --fail-unless unknown<=0.1; the worst is a name, eps 0.1, p_lower 0.0000, p_upper 1.0000",
+		"safe<=0.1":    "1 of 4 inputs are safe, a share of 0.25: --fail-unless safe<=0.1",
+		"p_lower>=0":   "",
+	} {
+		g, err := parseGate(gate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []record.Record{{Verdict: "safe", PLower: 0.9, PUpper: 1}, {Index: 1, Verdict: "unknown", PLower: 0.25, PUpper: 1},
+			{Index: 2, Verdict: "unsafe", PUpper: 5e-5}, {Index: 3, Name: "a name", Verdict: "unknown", PUpper: 1}} {
+			r.Eps = "0.1"
+			g.add(&r)
+		}
+		if got := g.refusal(); got != want {
+			t.Errorf("%s: %q, want %q", gate, got, want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func inspectCommand() *cobra.Command {
 			compared.print(stdout)
 		}
 		for _, n := range doubts {
-			fmt.Fprintf(stdout, "warning: %s\n", plain(n.String()))
+			print80(stdout, "warning: "+plain(n.String()))
 		}
 		return nil
 	})
@@ -89,7 +89,7 @@ func (c *inspectedCheck) print(w io.Writer) {
 		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/files.md)")
 	}
 	if c.References > 0 {
-		fmt.Fprintf(w, "check: %s\n", c.logits())
+		print80(w, "check: "+c.logits())
 	}
 	if c.Spreads > 0 {
 		fmt.Fprintf(w, "check: %d means of standard deviations compared: they agree\n", c.Spreads)
@@ -133,22 +133,27 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what
 	}
-	fmt.Fprintf(w, "%s: %s, %s, sha256 %s\n", plain(p.Source.Path), p.Source.Format, what, p.Source.SHA256)
+	print80(w, fmt.Sprintf("%s: %s, %s", plain(p.Source.Path), p.Source.Format, what))
+	fmt.Fprintf(w, "sha256 %s\n", p.Source.SHA256)
 	if p.Source.Note != "" {
-		fmt.Fprintf(w, "note: %s\n", plain(p.Source.Note))
+		print80(w, "note: "+plain(p.Source.Note))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\t1/4\tmedian\t3/4\tmax\t")
+	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\tmedian\tmax\t")
 	random, net := 0, p.Network()
 	for k, spread := range p.SpreadSummary() {
 		l := &p.Layers[k]
 		row := func(shape string, s posterior.Spread) {
 			q := s.Quantiles
+			lines := wrapped(shape, "", shapeColumns)
 			if s.N == 0 {
-				fmt.Fprintf(t, "%d\t%s\t%v\t\t\t\t\t\t\t\n", k, shape, l.Activation)
-				return
+				fmt.Fprintf(t, "%d\t%s\t%v\t\t\t\t\t\n", k, lines[0], l.Activation)
+			} else {
+				fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t\n", k, lines[0], l.Activation, s.N, q[0], q[2], q[4])
 			}
-			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, shape, l.Activation, s.N, q[0], q[1], q[2], q[3], q[4])
+			for _, line := range lines[1:] {
+				fmt.Fprintf(t, "\t%s\t\t\t\t\t\t\n", line)
+			}
 			random += s.Random
 		}
 		shape := network.Describe(l.Map)
@@ -176,10 +181,17 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		}
 	}
 	if random > 0 && p.Independent() {
-		_, err := fmt.Fprintf(w, "a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability\n", probability.GammaForMassApprox(0.9, random))
-		return err
+		print80(w, fmt.Sprintf("a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability", probability.GammaForMassApprox(0.9, random)))
 	}
 	return nil
+}
+
+// shapeColumns is the room for the shape of a layer in the table, which has 80 columns then.
+const shapeColumns = 21
+
+// print80 prints a text in lines of at most 80 characters, if no word is longer.
+func print80(w io.Writer, text string) {
+	fmt.Fprintln(w, strings.Join(wrapped(text, "  ", helpWidth), "\n"))
 }
 
 // inspected is psafe inspect --json.

@@ -22,7 +22,7 @@ import (
 	"psafe/internal/nearest"
 )
 
-const plotAbout = `psafe plot draws figures of result files: SVG, PNG or PDF by the name of --out.
+const plotAbout = `psafe plot draws figures of result files: SVG, PNG or PDF, as --out is named.
 The records of all files, and folders of campaigns, are pooled; the same give
 the same bytes.
 
@@ -49,7 +49,7 @@ type plotFlags struct {
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg, .png or .pdf; required")
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+", the method being the one asked for; bars: what has a group, and with method a bar, of its own; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
-	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
+	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, each (the worst inputs), decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named, required; map: the property file, if it is not where the records say")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap, map: which two coordinates are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -107,7 +107,7 @@ func plotCommand() *cobra.Command {
 			return err
 		}
 		for _, n := range append(record.Gaps(records), notes...) {
-			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+			printLine(stderr, noColour, "psafe: note:", n)
 		}
 		if err := p.frame(drawing); err != nil {
 			return err

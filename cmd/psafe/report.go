@@ -83,7 +83,7 @@ func reportCommand() *cobra.Command {
 			notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
 		}
 		for _, n := range notes {
-			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+			printLine(stderr, noColour, "psafe: note:", n)
 		}
 		if err := r.out.write(html, inputs...); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -78,6 +80,49 @@ func inColours(table []byte) []byte {
 		return []byte(" \x1b[" + colours[string(parts[1])] + "m" + string(parts[1]) + "\x1b[0m" + string(parts[2]))
 	})
 }
+
+// printLine prints a line for people. On a terminal it is wrapped at words, a command that ends it has lines
+// of its own, which can be copied, and its head is in colour, if that is not empty.
+func printLine(w io.Writer, colour, head, text string) {
+	text = plain(text)
+	width, ok := isTerminal(w)
+	if !ok {
+		fmt.Fprintln(w, head, text)
+		return
+	}
+	command := ""
+	if at := strings.LastIndex(text, ": psafe "); at >= 0 && !strings.Contains(text[at+2:], "; ") {
+		text, command = text[:at+1], "  "+text[at+2:]+"\n"
+	}
+	lines := strings.Join(wrapped(head+" "+text, "  ", width), "\n")
+	if colour != "" && coloured(w) {
+		lines = "\x1b[" + colour + "m" + head + "\x1b[0m" + strings.TrimPrefix(lines, head)
+	}
+	io.WriteString(exactly(w), lines+"\n"+command)
+}
+
+// wrapped are the lines of a text, of at most width characters if no word is longer, each but the first
+// behind an indent.
+func wrapped(text, indent string, width int) (lines []string) {
+	line := ""
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case i == 0:
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			lines, line = append(lines, line), indent+word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// Colours of heads.
+const (
+	noColour = ""
+	red      = "31"
+)
 
 // howMany is a number of things.
 func howMany(n int, what string) string {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/host/tell/summary"
+	"psafe/internal/nearest"
 )
 
 const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and
@@ -23,17 +26,24 @@ other (exit status 1).
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
   psafe summary DIR                       a campaign, as far as it is
-  psafe summary radii.jsonl --at 0.01,0.025`
+  psafe summary radii.jsonl --at 0.01,0.025
+  psafe summary DIR --by posterior,eps    pooled over all else`
 
 func summaryCommand() *cobra.Command {
 	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
 	asJSON := f.Bool("json", false, "one JSON object on one line (docs/reference.md), in place of the text")
 	at := f.StringSlice("at", nil, "radii at which the shares of certified inputs are told, of records of psafe radius")
+	by := f.StringSlice("by", nil, "what the table by group tells apart: words of "+strings.Join(summary.ByWords, ", ")+" (default all)")
 	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
 		if f.NArg() == 0 {
 			return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
 		}
-		var s summary.Summary
+		s := summary.Summary{By: *by}
+		for _, word := range *by {
+			if !slices.Contains(summary.ByWords, word) {
+				return fmt.Errorf("--by %.40q is none of %s%s", word, strings.Join(summary.ByWords, ", "), nearest.Hint(word, summary.ByWords))
+			}
+		}
 		for _, text := range *at {
 			eps, err := property.NewExact(text)
 			if err != nil || eps.Cmp(property.Exact{}) < 0 {

@@ -108,7 +108,7 @@ func (s *supervised) later(line string) { s.notes = append(s.notes, line) }
 // showNotes prints what was kept.
 func (s *supervised) showNotes() {
 	for _, line := range s.notes {
-		fmt.Fprintln(s.stderr, "psafe: note:", plain(line))
+		printLine(s.stderr, noColour, "psafe: note:", line)
 	}
 	s.notes = nil
 }

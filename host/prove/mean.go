@@ -24,12 +24,13 @@ func HasMean(p *posterior.Posterior) error {
 	if p.Networks() != nil {
 		return nil
 	}
-	fits := (p.Independent() || p.Dropout() != nil) && p.Network().Chain()
 	for k := range p.Layers {
 		below, kinked := p.Layers[k].Activation.Kinked()
-		fits = fits && kinked && below == map[bool]float64{true: 1}[k == len(p.Layers)-1]
+		if !kinked || below != map[bool]float64{true: 1}[k == len(p.Layers)-1] {
+			return fmt.Errorf("%s; the activation of layer %d is %v", what, k, p.Layers[k].Activation)
+		}
 	}
-	if fits {
+	if (p.Independent() || p.Dropout() != nil) && p.Network().Chain() {
 		return nil
 	}
 	return fmt.Errorf("%s; this is %s", what, p.Describe())

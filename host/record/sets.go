@@ -46,6 +46,15 @@ func (s *Sets) Words() string {
 	return fmt.Sprintf("the %d networks of this file", s.most)
 }
 
+// Some tells of how many records P_safe is such a share, such as "40 of 200 records"; empty if it is of
+// none or of all.
+func (s *Sets) Some() string {
+	if s.sets == 0 || s.sets == s.n {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d records", s.sets, s.n)
+}
+
 // Parents counts the intervals of records for posteriors that finite sets were drawn from. Its zero
 // value is ready.
 type Parents struct {

@@ -24,12 +24,18 @@ func TestSets(t *testing.T) {
 	if got := tally.Parents(); !strings.HasPrefix(got, "statistical, not certified: ") || !strings.Contains(got, "(a guide), 1 intervals of confidence 0.99 each, on average 0.9499..0.9900; 1 from") {
 		t.Errorf("%q", got)
 	}
+	if sets.Some() != "" {
+		t.Errorf("%q of all", sets.Some())
+	}
 	add(one(7))
 	if got := sets.Words(); got != "the networks of each file (7 to 100)" {
 		t.Errorf("%q", got)
 	}
 	add(&Record{PUpper: 1, Verdict: Unknown, Require: property.MustExact("0.9")})
 	if got := sets.Words(); got != "the networks of a finite set, in 2 of 3 records," {
+		t.Errorf("%q", got)
+	}
+	if got := sets.Some(); got != "2 of 3 records" {
 		t.Errorf("%q", got)
 	}
 	if (&Tally{}).Parents() != "" || new(Sets).Words() != "" {

@@ -157,6 +157,8 @@ func Refuse(path string, old Old, inputs ...string) error {
 	}
 	info, err := os.Lstat(path)
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return &Error{path, errors.New("its folder may not be entered: name another, or have its owner give the right (chmod +x)")}
 	case err != nil:
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: exists and is no regular file: name another", path)

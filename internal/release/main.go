@@ -1,6 +1,7 @@
-// Release builds the files of a release: for each platform an archive with the program,
-// the licences, README.md and CHANGELOG.md, a wheel with the program and the module psafe,
-// and SHA256SUMS for all of them.
+// Release builds the files of a release: for each platform an archive with the program, the
+// licences, README.md, CHANGELOG.md, docs, manual pages, completions, psafe_export.py and what
+// README's first run takes, a wheel with the program and the module psafe, and SHA256SUMS for all
+// of them.
 //
 //	go run ./internal/release [-out FOLDER] [-wheels] [-licences FILE] [platform ...]
 //
@@ -68,6 +69,16 @@ func run(out string, wheels bool, licences string, words []string) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
+	if !wheels {
+		pages, err := src.generated()
+		if err == nil {
+			src.beside, err = documents()
+		}
+		if err != nil {
+			return err
+		}
+		src.beside = append(src.beside, pages...)
+	}
 	var sums []string
 	for _, p := range platforms {
 		lines, err := src.release(out, wheels, p)
@@ -127,6 +138,7 @@ type source struct {
 	version      string
 	commit, when string // empty outside of a repository
 	date         time.Time
+	beside       []file // what archives have beside the program
 }
 
 // describe reads the tree in the current folder. In a repository it must be as
@@ -230,14 +242,7 @@ func (src source) archive(p platform, program, licences []byte) (string, []byte,
 	if p.os == "windows" {
 		ending, pack = ".zip", zipped
 	}
-	files := []file{{p.exe(), 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}
-	for _, page := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			return "", nil, err
-		}
-		files = append(files, file{page, 0o644, text})
-	}
+	files := append([]file{{p.exe(), 0o755, program}, {"THIRD_PARTY_LICENSES", 0o644, licences}}, src.beside...)
 	folder := "psafe-" + src.version + "-" + p.String()
 	content, err := pack(folder, files, src.date)
 	return folder + ending, content, err

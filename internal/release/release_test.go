@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,6 +226,27 @@ func TestLicenceRefused(t *testing.T) {
 	for _, m := range []module{{path: "m", licence: "MIT"}, {path: "m", licence: "of its own"}, {path: "m", licence: ""}, {path: "m", licence: "MIT", files: "no*"}} {
 		if err := m.write(new(bytes.Buffer), " v1", dir); err == nil {
 			t.Errorf("%+v passes with a LICENSE that permits nothing", m)
+		}
+	}
+}
+
+// TestDocuments: an archive has the docs, the exporter and the files of README's first run, by their names
+// in the tree.
+func TestDocuments(t *testing.T) {
+	t.Chdir("../..")
+	files, err := documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := []string{"docs/theory.md", "python/psafe_export.py", "LICENSE"}
+	wanted = append(wanted, regexp.MustCompile(`testdata/[-a-z0-9]+\.(npz|gz)`).FindAllString(string(readme), -1)...)
+	for _, want := range append(wanted, regexp.MustCompile(`docs/[-a-z0-9/]+\.(md|svg)`).FindAllString(string(readme), -1)...) {
+		if !slices.ContainsFunc(files, func(f file) bool { return f.name == want && len(f.content) > 0 }) {
+			t.Errorf("no %s", want)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func doubtLabels(flag string, got []int, labels func(int) int, index []int, poin
 	if 10*best < 9*len(index) {
 		said = ""
 	}
-	if said == "" && len(index) >= 4*fewestLabels && right*outputs < 2*len(index) {
+	if said == "" && len(index) >= 2*fewestLabels && right*outputs < 2*len(index) {
 		said = "hardly more than by chance: see that labels, inputs (--input-scale, --mean) and posterior belong together"
 	}
 	if said == "" {

@@ -9,34 +9,39 @@ import (
 	"psafe/host/record"
 )
 
-// Quantity describes what is drawn against eps: P_safe, or what is known of decisions of posterior
-// predictives (docs/decisions.md): the share of the inputs for which the class is that of the
-// predictive everywhere on T, or that of a majority of the networks.
+// Quantity describes what is drawn against eps: P_safe, what is known of worst inputs, or of decisions
+// of posterior predictives (docs/decisions.md): the share of the inputs for which the class is that of
+// the predictive everywhere on T, or that of a majority of the networks.
 type Quantity struct {
 	word                string
 	title, lower, upper string
-	// bounds holds the bounds of a record, 0 or 1 each.
-	bounds func(d *record.Decision) (lower, upper float64)
+	// bounds holds the bounds of a record, which says something of it.
+	bounds func(r *record.Record) (lower, upper float64)
+	// target is the one of certify for records that do.
+	target string
 }
 
 var quantities = []Quantity{
-	{"p_safe", "Bounds of P_safe against eps", "p_lower, certified", "p_upper, certified (1 says nothing)", nil},
-	{"decision", "Share of inputs whose class the predictive keeps, against eps", "decision_safe, certified", "not decision_unsafe, certified", func(d *record.Decision) (lower, upper float64) {
+	{"p_safe", "Bounds of P_safe against eps", "p_lower, certified", "p_upper, certified (1 says nothing)", nil, ""},
+	{"each", "Bounds at the worst input of T, for networks drawn anew there, against eps", "each_lower, certified", "1, which says nothing", func(r *record.Record) (lower, upper float64) {
+		return float64(*r.EachLower), 1
+	}, "each"},
+	{"decision", "Share of inputs whose class the predictive keeps, against eps", "decision_safe, certified", "not decision_unsafe, certified", func(r *record.Record) (lower, upper float64) {
 		upper = 1
-		switch d.Verdict {
+		switch r.Decision.Verdict {
 		case record.DecisionSafe:
 			lower = 1
 		case record.DecisionUnsafe:
 			upper = 0
 		}
 		return lower, upper
-	}},
-	{"vote", "Share of inputs whose class a majority of networks keeps, against eps", "vote above 1/2, certified", "1, which says nothing", func(d *record.Decision) (lower, upper float64) {
-		if d.Vote.Exact().Rat().Cmp(big.NewRat(1, 2)) > 0 {
+	}, "decision"},
+	{"vote", "Share of inputs whose class a majority of networks keeps, against eps", "vote above 1/2, certified", "1, which says nothing", func(r *record.Record) (lower, upper float64) {
+		if r.Decision.Vote.Exact().Rat().Cmp(big.NewRat(1, 2)) > 0 {
 			lower = 1
 		}
 		return lower, 1
-	}},
+	}, "decision"},
 }
 
 // QuantityWords are the words of all quantities.
@@ -64,8 +69,8 @@ func (q *Quantity) Of(records []record.Placed) ([]record.Placed, error) {
 	list := slices.Clone(records)
 	radii := map[[2]string]*record.Inputs{} // by posterior and radius
 	for i := range list {
-		if list[i].Decision == nil {
-			return nil, fmt.Errorf("%s: the record says nothing of a decision: certify with --target decision", list[i].Place())
+		if q.target == "each" && list[i].EachLower == nil || q.target == "decision" && list[i].Decision == nil {
+			return nil, fmt.Errorf("%s: the record says nothing of --of %s: certify with --target %s", list[i].Place(), q.word, q.target)
 		}
 		of := [2]string{list[i].PosteriorSHA256, list[i].Eps}
 		if radii[of] == nil {
@@ -73,7 +78,7 @@ func (q *Quantity) Of(records []record.Placed) ([]record.Placed, error) {
 		}
 		radii[of].Add(list[i].Record)
 		r := *list[i].Record
-		lower, upper := q.bounds(r.Decision)
+		lower, upper := q.bounds(&r)
 		r.PLower, r.PUpper, r.Statistical, r.Parent, r.Networks = record.Down(lower), record.Up(upper), nil, nil, 0
 		list[i].Record = &r
 	}

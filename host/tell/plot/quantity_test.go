@@ -8,11 +8,12 @@ import (
 
 // TestQuantities: of decisions, bounds of the share of inputs whose class the predictive or the vote keeps.
 func TestQuantities(t *testing.T) {
+	each := record.Down(0.35)
 	of := func(verdict string, vote float64) record.Placed {
-		return record.Placed{Record: &record.Record{PLower: 0.3, PUpper: 0.4, Decision: &record.Decision{Verdict: verdict, Vote: record.Down(vote)}}}
+		return record.Placed{Record: &record.Record{PLower: 0.3, PUpper: 0.4, EachLower: &each, Decision: &record.Decision{Verdict: verdict, Vote: record.Down(vote)}}}
 	}
 	records := []record.Placed{of(record.DecisionSafe, 0.9), of(record.DecisionUnsafe, 0.5), of(record.DecisionUnknown, 0.51)}
-	for word, want := range map[string][][2]float64{"p_safe": {{0.3, 0.4}, {0.3, 0.4}, {0.3, 0.4}}, "decision": {{1, 1}, {0, 0}, {0, 1}}, "vote": {{1, 1}, {0, 1}, {1, 1}}} {
+	for word, want := range map[string][][2]float64{"p_safe": {{0.3, 0.4}, {0.3, 0.4}, {0.3, 0.4}}, "each": {{0.35, 1}, {0.35, 1}, {0.35, 1}}, "decision": {{1, 1}, {0, 0}, {0, 1}}, "vote": {{1, 1}, {0, 1}, {1, 1}}} {
 		q, err := QuantityOf(word)
 		if err != nil {
 			t.Fatal(err)

@@ -12,13 +12,16 @@ import (
 // groups is the table by group: the columns in which groups differ, and a row for each.
 type groups struct {
 	Columns []string
-	Rows    []groupRow
+	// More are heads of columns that only some records have: worst inputs, decisions.
+	More []string
+	Rows []groupRow
 }
 
 type groupRow struct {
 	Cells        []string
 	Records      int
-	Lower, Upper string // means
+	Lower, Upper string   // means
+	More         []string // cells under More of groups
 	summary.Verdicts
 }
 
@@ -75,21 +78,42 @@ func groupsOf(result *summary.Result) groups {
 			t.Rows[i].Cells = slices.Insert(slices.Delete(cells, at, at+1), 1, eps)
 		}
 	}
+	if result.Each != nil {
+		t.More = append(t.More, "mean each_lower")
+	}
+	if result.Decisions != nil {
+		t.More = append(t.More, "decision: safe", "unsafe", "unknown", "mean probability of the class")
+	}
 	for i := range t.Rows {
-		t.Rows[i].fill(&result.Groups[i].Means, result.Groups[i].Records)
+		t.Rows[i].fill(result, &result.Groups[i].Means, result.Groups[i].Records)
 	}
 	if rest := result.Rest; rest != nil {
 		row := groupRow{Cells: make([]string, len(t.Columns))}
 		row.Cells[0] = "all further groups"
-		row.fill(rest, rest.Safe+rest.Unsafe+rest.Unknown)
+		row.fill(result, rest, rest.Safe+rest.Unsafe+rest.Unknown)
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-func (r *groupRow) fill(m *summary.Means, records int) {
+func (r *groupRow) fill(result *summary.Result, m *summary.Means, records int) {
 	r.Records, r.Verdicts, r.Lower, r.Upper = records, m.Verdicts, none, record.FormatUp(m.MeanPUpper, 4)
 	if m.MeanPLower != nil {
 		r.Lower = record.FormatDown(*m.MeanPLower, 4)
+	}
+	if result.Each != nil {
+		cell := none
+		if m.Each != nil {
+			cell = record.FormatDown(m.Each.MeanLower, 4)
+		}
+		r.More = append(r.More, cell)
+	}
+	if result.Decisions == nil {
+		return
+	}
+	if d := m.Decisions; d != nil {
+		r.More = append(r.More, grouped(d.Safe), grouped(d.Unsafe), grouped(d.Unknown), record.FormatDown(d.MeanLower, 4))
+	} else {
+		r.More = append(r.More, none, none, none, none)
 	}
 }

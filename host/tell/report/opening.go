@@ -28,7 +28,12 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 	if !several(records, func(r *record.Record) string { return r.Predictive }) && records[0].Predictive != "" {
 		which = strings.Replace(which, "networks", shown(records[0].Predictive)+" networks", 1)
 	}
-	if result.ShareOf != "" {
+	var sets record.Sets
+	for i := range records {
+		sets.Add(records[i].Record)
+	}
+	some := sets.Some()
+	if some == "" && result.ShareOf != "" {
 		which = "of " + result.ShareOf
 	}
 	text := fmt.Sprintf("For %s of %s %s it is proved that %s %s %s", grouped(result.Safe), grouped(result.Records), questions, share, which, what(records))
@@ -39,6 +44,9 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 		text += fmt.Sprintf("; for %s that fewer do", grouped(result.Unsafe))
 	case result.Unknown > 0:
 		text += fmt.Sprintf("; for %s neither this nor its contrary is", grouped(result.Unknown))
+	}
+	if some != "" {
+		text += fmt.Sprintf(". In %s the networks are those of a finite set alone", some)
 	}
 	return text + "."
 }
@@ -126,9 +134,19 @@ func decisionsOf(result *summary.Result) []string {
 		grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe), grouped(d.Vote), record.FormatDown(d.MeanLower, 4)) + probit}
 }
 
-// drawnOf, which begins with decisions, are the statistical intervals in a line each, for the overview.
+// eachOf says in a line what is proved of networks that are drawn anew at each input.
+func eachOf(result *summary.Result) []string {
+	e := result.Each
+	if e == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("How probable a safe output is at the worst single input of T, for a network that is drawn there, is a question of its own (each_lower): for %s of %s records it is proved to be what is required or more; on average %s or more.",
+		grouped(e.Safe), grouped(e.Records), record.FormatDown(e.MeanLower, 4))}
+}
+
+// drawnOf, which begins with worst inputs and decisions, are the statistical intervals in a line each, for the overview.
 func drawnOf(result *summary.Result) []string {
-	list := decisionsOf(result)
+	list := append(eachOf(result), decisionsOf(result)...)
 	for _, s := range []*summary.Statistical{result.Intervals, result.Parents} {
 		if s == nil {
 			continue

@@ -151,6 +151,8 @@
       keys: () => places(own.asked), off: true, wide: true, there: several(own.asked) || several(field.method) },
     { name: 'p_lower', cell: (i) => (claims(i) ? shorten(says('p_lower', i), false) : '–'), keys: () => lower(), n: true },
     { name: 'p_upper', cell: (i) => shorten(says('p_upper', i), true), keys: () => numbers(field.p_upper), n: true },
+    { name: 'each_lower', cell: (i) => (says('each_lower', i) ? shorten(says('each_lower', i), false) : '–'), keys: () => numbers(field.each_lower), n: true, off: true, there: field.each_lower !== undefined },
+    { name: 'decision', cell: (i) => says('decision.verdict', i).replace('decision_', '') || '–', keys: () => places(field['decision.verdict']), off: true, there: field['decision.verdict'] !== undefined },
     { name: 'bounds', cell: (i) => band(says('p_lower', i), says('p_upper', i)) },
   ].filter((c) => c.there !== false);
   let lowerKeys = null;

@@ -118,7 +118,7 @@ type sentence struct{ Term, Words string }
 
 // guaranteeOf tells what the numbers are, as far as these records have them.
 func guaranteeOf(records []record.Placed) []sentence {
-	statistical, stopped, templates, properties, balls := 0, 0, false, false, false
+	statistical, stopped, templates, properties, balls, each := 0, 0, false, false, false, false
 	var requires []string
 	var sets record.Sets
 	var parents record.Parents
@@ -134,6 +134,7 @@ func guaranteeOf(records []record.Placed) []sentence {
 		}
 		templates = templates || r.TemplateSHA256 != ""
 		balls = balls || r.Norm != ""
+		each = each || r.EachLower != nil
 		properties = properties || r.Eps == "" && r.TemplateSHA256 == ""
 		if text := r.Require.String(); !slices.Contains(requires, text) && len(requires) <= mostWords {
 			requires = append(requires, text)
@@ -160,8 +161,13 @@ func guaranteeOf(records []record.Placed) []sentence {
 		{"unsafe", "p_upper is below it."},
 		{"unknown", "neither was proved. That says nothing about the network, only that the proof falls short."},
 	}
-	if of := sets.Words(); of != "" {
+	if some := sets.Some(); some != "" {
+		list[0].Words += " Where the posterior is a finite set of networks (" + some + "), it is the share of these that do so and says nothing of any other network."
+	} else if of := sets.Words(); of != "" {
 		list[0].Words = "the share of " + of + " that give, for every single x in T, an output in S. It says nothing of any other network. One network has to be right on the whole region."
+	}
+	if each {
+		list = append(list, sentence{"each_lower", "proved: at each single x in T a network that is drawn anew there gives an output in S with at least this probability. It is never less than p_lower, and no verdict rests on it."})
 	}
 	if parents.N > 0 {
 		lower, upper := parents.Means()

@@ -50,6 +50,34 @@ type groups struct {
 	// rest are the records of further groups.
 	rest bounds
 	key  []byte
+	by   []string
+}
+
+// ByWords are the words for what groups are told apart by.
+var ByWords = []string{"posterior", "inputs", "property", "method", "eps"}
+
+// only is what a record is about, of which what has no word in by is left out; all of it where by is empty.
+func (a About) only(by []string) About {
+	if len(by) == 0 {
+		return a
+	}
+	has := func(word string) bool { return slices.Contains(by, word) }
+	if !has("posterior") {
+		a.Posterior, a.PosteriorSHA256, a.PosteriorScale, a.PosteriorSD, a.Predictive, a.Activations = "", "", "", "", "", nil
+	}
+	if !has("inputs") {
+		a.Inputs, a.InputsSHA256 = "", ""
+	}
+	if !has("property") {
+		a.Property, a.Rule = "", ""
+	}
+	if !has("method") {
+		a.Method = ""
+	}
+	if !has("eps") {
+		a.Eps = ""
+	}
+	return a
 }
 
 // aboutOf returns what a record is about.
@@ -58,10 +86,16 @@ func aboutOf(r *record.Record) About {
 }
 
 func (g *groups) add(r *record.Record) {
-	about := aboutOf(r)
+	about := aboutOf(r).only(g.by)
+	digests := [...]string{r.PosteriorSDSHA, r.Member(), r.EpsSHA256}
+	for i, word := range []string{"posterior", "inputs", "eps"} {
+		if len(g.by) > 0 && !slices.Contains(g.by, word) {
+			digests[i] = ""
+		}
+	}
 	g.key = g.key[:0]
-	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, about.Predictive, strings.Join(about.Activations, ","),
-		about.InputsSHA256, r.Member(), about.Property, about.Rule, about.Method, about.Eps, r.EpsSHA256} {
+	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, digests[0], about.Predictive, strings.Join(about.Activations, ","),
+		about.InputsSHA256, digests[1], about.Property, about.Rule, about.Method, about.Eps, digests[2]} {
 		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
 		g.key = append(g.key, text...)
 	}

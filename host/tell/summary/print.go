@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"psafe/host/record"
 )
@@ -20,7 +22,7 @@ const (
 // Print writes the result for people: contradictions first. Numbers are rounded as bounds are.
 func (r *Result) Print(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	p := &printer{b, r}
+	p := &printer{b, r, nil}
 	p.pairs("CONTRADICTED: %s certified bounds exclude each other; one of each pair is wrong:", r.Contradictions)
 	p.facts()
 	p.histogram()
@@ -35,14 +37,31 @@ func (r *Result) Print(w io.Writer) error {
 type printer struct {
 	io.Writer
 	r *Result
+	// digests are those of files by their names, empty where several have one name.
+	digests map[string]string
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // fact is a line that begins with what it is about.
 func (p *printer) fact(name, format string, args ...any) {
-	fmt.Fprintf(p, "%-13s %s\n", name, fmt.Sprintf(format, args...))
+	line := fmt.Sprintf("%-13s", name)
+	for word := range strings.SplitSeq(fmt.Sprintf(format, args...), " ") {
+		if len(line) > len(indent) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			fmt.Fprintln(p, line)
+			line = indent
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(p, line)
 }
+
+// width is the number of columns of what is printed, but for long words, and indent is in front of
+// what is said of a fact.
+const (
+	width  = 80
+	indent = "             "
+)
 
 func (p *printer) pairs(head string, list []Contradiction) {
 	if len(list) == 0 {
@@ -217,12 +236,12 @@ func (p *printer) groups() {
 		name string
 		of   func(*Group) string
 	}{
-		{"posterior", func(g *Group) string { return named(g.Posterior, g.PosteriorSHA256) }},
+		{"posterior", func(g *Group) string { return p.named(g.Posterior, g.PosteriorSHA256) }},
 		{"scale", func(g *Group) string { return scaleOf(g.PosteriorScale) }},
 		{"sd", func(g *Group) string { return g.PosteriorSD }},
 		{"predictive", func(g *Group) string { return g.Predictive }},
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
-		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
+		{"inputs", func(g *Group) string { return p.named(g.Inputs, g.InputsSHA256) }},
 		{"property", func(g *Group) string { return g.Property }},
 		{"rule", func(g *Group) string { return strings.ReplaceAll(g.Rule, "--", "") }},
 		{"method", func(g *Group) string { return record.MethodToday(g.Method) }},
@@ -247,35 +266,119 @@ func (p *printer) groups() {
 			p.fact("all "+c.name, "%s", short(first))
 		}
 	}
-	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(cells []string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
-	heads := append(names, "records", "safe", "unsafe", "unknown", "stopped", "p_lower", "p_upper", "seconds")
-	if p.r.Decisions != nil {
-		heads = append(heads, "decision", "vote")
-	}
-	row(heads)
-	for i := range p.r.Groups {
-		if i == mostPrintedGroups {
-			break
-		}
-		g := &p.r.Groups[i]
-		var cells []string
-		for _, of := range differ {
-			cells = append(cells, short(of(g)))
-		}
-		cells = append(cells, g.Means.cells(g.Records)...)
-		if p.r.Decisions != nil {
-			cells = append(cells, g.Decisions.cells()...)
-		}
-		row(cells)
-	}
-	t.Flush()
+	p.table(names, differ)
 	if n := len(p.r.Groups) - mostPrintedGroups; n > 0 {
 		p.line("and %d more groups: --json lists them", n)
 	}
 	if rest := p.r.Rest; rest != nil {
 		p.line("FURTHER GROUPS, COUNTED TOGETHER: %s", strings.Join(rest.cells(rest.Safe+rest.Unsafe+rest.Unknown), "  "))
 	}
+}
+
+// table prints a row for each group: what groups differ in, and what they say. Where it is too wide,
+// seconds are left out, then ends of texts.
+func (p *printer) table(names []string, differ []func(*Group) string) {
+	groups := p.r.Groups[:min(len(p.r.Groups), mostPrintedGroups)]
+	heads := append(slices.Clone(names), "records", "safe", "unsafe", "unknown", "stopped", "p_lower", "p_upper", "seconds")
+	if p.r.Each != nil {
+		heads = append(heads, "each")
+	}
+	if p.r.Decisions != nil {
+		heads = append(heads, "decision", "vote")
+	}
+	rows := [][]string{heads}
+	for i := range groups {
+		g := &groups[i]
+		var cells []string
+		for _, of := range differ {
+			cells = append(cells, short(of(g)))
+		}
+		cells = append(cells, g.Means.cells(g.Records)...)
+		if p.r.Each != nil {
+			cells = append(cells, g.Each.cell())
+		}
+		if p.r.Decisions != nil {
+			cells = append(cells, g.Decisions.cells()...)
+		}
+		rows = append(rows, cells)
+	}
+	without := func(head string) {
+		at := slices.Index(rows[0], head)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+	}
+	if p.r.Stopped == 0 {
+		without("stopped")
+	}
+	if wide(rows) > width {
+		without("seconds")
+	}
+	p.print(rows, len(names))
+}
+
+// print prints rows, heads first. Their first columns are texts, which are shortened as far as it takes.
+func (p *printer) print(rows [][]string, texts int) {
+	longest := func(k int) (most int) {
+		for _, cells := range rows[1:] {
+			most = max(most, utf8.RuneCountInString(cells[k]))
+		}
+		return most
+	}
+	for wide(rows) > width && texts > 0 {
+		at := 0
+		for k := range texts {
+			if longest(k) > longest(at) {
+				at = k
+			}
+		}
+		room := longest(at) - 1
+		if room < shortest {
+			break
+		}
+		for _, cells := range rows[1:] {
+			cells[at] = shortened(cells[at], room)
+		}
+	}
+	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, cells := range rows {
+		fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
+	}
+	t.Flush()
+}
+
+// shortest is how short a text may get for a table's sake.
+const shortest = 12
+
+// wide is the number of columns of a table of rows.
+func wide(rows [][]string) int {
+	all := 0
+	for k := range rows[0] {
+		most := 0
+		for _, cells := range rows {
+			most = max(most, utf8.RuneCountInString(cells[k]))
+		}
+		all += 2 + most
+	}
+	return all
+}
+
+// shortened is a text of at most n characters, with dots where some are missing: its beginning and its
+// end, as ends of names tell them apart.
+func shortened(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:(n-1)/2]) + ".." + string(runes[len(runes)-(n-2-(n-1)/2):])
+}
+
+// cell is the mean of each_lower.
+func (e *Each) cell() string {
+	if e == nil {
+		return "-"
+	}
+	return record.FormatDown(e.MeanLower, 4)
 }
 
 func (m *Means) cells(records int) []string {
@@ -314,7 +417,7 @@ func (p *printer) statistical() {
 }
 
 func (p *printer) interval(s *Statistical) {
-	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d begin at --require or above, %d end below it",
+	p.fact("intervals", "%d, each with confidence %v or more; means of their ends %s..%s; %d begin at --require or above, %d end below it",
 		s.Intervals, s.Confidence, record.FormatDown(s.MeanLower, 4), record.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
 }
 
@@ -324,6 +427,8 @@ func (p *printer) weak(head string, list []Weak) {
 	}
 	p.line("\n%s", head)
 	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
+	// What the table by group has for all is not said again.
+	several := slices.ContainsFunc(p.r.Groups, func(g Group) bool { return g.Posterior != p.r.Groups[0].Posterior })
 	for i := range list {
 		w := &list[i]
 		logarithm := ""
@@ -332,10 +437,14 @@ func (p *printer) weak(head string, list []Weak) {
 		}
 		eps := ""
 		if w.Eps != "" {
-			eps = "eps " + short(w.Eps)
+			eps = "eps " + shortened(short(w.Eps), 12)
 		}
-		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s\t%s\t%s: line %d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
-			short(w.title()), eps, short(Base(w.Post)), plain(record.MethodToday(w.Method)), plain(folded(w.File)), w.Line)
+		post := ""
+		if several {
+			post = shortened(short(Base(w.Post)), 19) + "\t"
+		}
+		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s%s\t%s:%d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
+			shortened(short(w.title()), 20), eps, post, plain(record.MethodToday(w.Method)), shortened(plain(folded(w.File)), 20), w.Line)
 	}
 	t.Flush()
 }
@@ -354,6 +463,27 @@ func named(path, digest string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %.6s", Base(path), digest)
+}
+
+// named is a file's name in the table by group, with its digest if that tells it from another of that name.
+func (p *printer) named(path, digest string) string {
+	if p.digests == nil {
+		p.digests = map[string]string{}
+		for i := range p.r.Groups {
+			g := &p.r.Groups[i]
+			for _, file := range [][2]string{{Base(g.Posterior), g.PosteriorSHA256}, {Base(g.Inputs), g.InputsSHA256}} {
+				if other, known := p.digests[file[0]]; known && other != file[1] {
+					p.digests[file[0]] = "" // there are several
+				} else {
+					p.digests[file[0]] = file[1]
+				}
+			}
+		}
+	}
+	if p.digests[Base(path)] == digest && len(p.r.Groups) > 1 {
+		return Base(path)
+	}
+	return named(path, digest)
 }
 
 // folded is a path without its folders where it is long, as those of a campaign's shards are.

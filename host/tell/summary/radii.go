@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -112,21 +111,27 @@ func (p *printer) found() {
 	if len(p.r.Radii) == 0 {
 		return
 	}
-	p.line("\nradii that were looked for; what is certified is rounded down, over all inputs, what is refuted up:")
-	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(cells []string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
+	p.line("\nradii that were looked for; what is certified is rounded down, over all\ninputs, what is refuted up:")
 	heads := []string{"posterior", "property", "wanted", "method", "inputs", "certified", "median", "mean", "refuted", "median", "mean"}
 	for _, s := range p.r.Radii[0].Shares {
 		heads = append(heads, "share at "+s.Eps)
 	}
-	row(heads)
-	for i := range p.r.Radii {
-		if i == mostPrintedGroups {
-			break
-		}
-		row(p.r.Radii[i].cells())
+	rows := [][]string{heads}
+	for i := range p.r.Radii[:min(len(p.r.Radii), mostPrintedGroups)] {
+		rows = append(rows, p.r.Radii[i].cells())
 	}
-	t.Flush()
+	words := 4 // which are texts, of which those that all have in common are said once
+	for k := words - 1; k >= 0; k-- {
+		if slices.ContainsFunc(rows[1:], func(cells []string) bool { return cells[k] != rows[1][k] }) {
+			continue
+		}
+		p.fact("all "+heads[k], "%s", rows[1][k])
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], k, k+1)
+		}
+		words--
+	}
+	p.print(rows, words)
 	if n := len(p.r.Radii) - mostPrintedGroups; n > 0 {
 		p.line("and %d more: --json lists them", n)
 	}

@@ -21,6 +21,8 @@ import (
 type Summary struct {
 	// At are radii for the shares of RadiiGroup.
 	At []property.Exact
+	// By are those of ByWords that groups are told apart by, all if it is empty.
+	By []string
 
 	bounds
 	devices, precisions, versions words
@@ -52,6 +54,7 @@ func (s *Summary) Add(p *record.Placed) {
 	r := p.Record
 	s.guarantee = r.Guarantee // which is the same in all that psafe reads
 	s.bounds.add(r)
+	s.groups.by = s.By
 	s.groups.add(r)
 	s.radii.add(r)
 	s.devices.add(r.Device)
