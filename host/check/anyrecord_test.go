@@ -321,7 +321,7 @@ func TestAnyRecord(t *testing.T) {
 	}
 	cases, all := testscale.Cases(t, 20000), testscale.Factor(t) > 0.1
 	if !testscale.Night() && os.Getenv("PSAFE_TEST_FACTOR") == "" {
-		cases /= 10
+		cases /= 16
 	}
 	records, claims, refused, kinds := 0, 0, 0, map[string]int{}
 	for i := 0; records < cases; i++ {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"psafe/host/bound"
@@ -21,8 +22,20 @@ import (
 	"psafe/internal/testscale"
 )
 
+// phaseLines are lines of records by phases, made once for all tests.
+var phaseLines struct {
+	once  sync.Once
+	lines [][]byte
+}
+
 // phaseRecords are lines of records by phases that claim something.
-func phaseRecords(t *testing.T) (lines [][]byte) {
+func phaseRecords(t *testing.T) [][]byte {
+	t.Helper()
+	phaseLines.once.Do(func() { phaseLines.lines = writePhases(t) })
+	return phaseLines.lines
+}
+
+func writePhases(t *testing.T) (lines [][]byte) {
 	t.Helper()
 	count := 3
 	if testscale.Deep(t) {

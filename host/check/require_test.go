@@ -6,6 +6,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/internal/testscale"
 )
 
 // TestCheckRequire: records that were stopped since what is required was known pass, and none does
@@ -22,7 +23,9 @@ func TestCheckRequire(t *testing.T) {
 		if !bytes.Contains(line, []byte(`"stopped":"require"`)) {
 			continue
 		}
-		stopped++
+		if stopped++; stopped > 1 && !testscale.Deep(t) {
+			continue
+		}
 		for _, forge := range [][2]string{
 			{`--require 0.01`, `--require 0.02`}, {` --require 0.01`, ``}, {`"require":0.01`, `"require":0.02`}, {`"stopped":"require"`, `"stopped":"required"`},
 			{`"require":0.01,"verdict":"safe"`, `"require":0.99,"verdict":"unknown"`}, {`--require 0.01`, `--require`},

@@ -16,7 +16,8 @@ import (
 // and a record that claims a little more, or has other budgets or another radius, is not.
 func TestSlopesRecord(t *testing.T) {
 	for _, precision := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
-		for posterior, index := range map[string]string{"glyphs-64-32-10.npz": "37", "glyphs-64-24-24-10.npz": "30"} {
+		for _, of := range testscale.Few(t, [][2]string{{"glyphs-64-24-24-10.npz", "30"}, {"glyphs-64-32-10.npz", "37"}}, 1) {
+			posterior, index := of[0], of[1]
 			j := images(posterior, 1, "0.03", certify.Method{By: new(prove.CLBP), NoUpper: true}, precision)
 			j.Tasks.Points.Index = new(index)
 			line := written(t, j)[0]

@@ -26,6 +26,11 @@ import (
 // and what it asks: class 0 never wins in the boxes.
 func gridQuestion(t *testing.T, act net.Activation, boxes string) (line []byte, post *posterior.Posterior, task *property.Task) {
 	t.Helper()
+	return gridQuestionOf(t, gridPosterior(act), boxes)
+}
+
+// gridPosterior is that network.
+func gridPosterior(act net.Activation) *posterior.Posterior {
 	rng := rand.New(rand.NewPCG(16, 16))
 	draw := func(n int, scale, sd float64) posterior.Params {
 		mean, spread := make([]float64, n), make([]float64, n)
@@ -35,10 +40,9 @@ func gridQuestion(t *testing.T, act net.Activation, boxes string) (line []byte, 
 		return posterior.NewParams(mean, spread, posterior.ScaleSD)
 	}
 	const hidden = 6
-	post = &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 		{Layer: net.DenseLayer(2, hidden, act), Weight: draw(2*hidden, 0.5, 0.4), Bias: draw(hidden, 0.5, 0.4)},
 		{Layer: net.DenseLayer(hidden, 3, net.Activation{}), Weight: draw(3*hidden, 0.3, 0.2), Bias: posterior.NewParams([]float64{0, 3, 3}, []float64{0.5, 0.5, 0.5}, posterior.ScaleSD)}}}
-	return gridQuestionOf(t, post, boxes)
 }
 
 // gridQuestionOf is gridQuestion about a posterior.

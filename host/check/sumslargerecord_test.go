@@ -9,6 +9,7 @@ import (
 	"psafe/host/check/cases"
 	"psafe/host/check/sums"
 	net "psafe/host/model/network"
+	"psafe/internal/testscale"
 )
 
 // TestCheckLarge: records that split off large neurons pass if they claim a little less than is
@@ -17,7 +18,7 @@ import (
 func TestCheckLarge(t *testing.T) {
 	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0.5, 0.5]]]`
 	// Neuron 0 is active everywhere, and what class 0 has of it varies much.
-	_, post, _ := gridQuestion(t, net.Activation{Kind: net.ReLU}, boxes)
+	post := gridPosterior(net.Activation{Kind: net.ReLU})
 	l := post.Layers
 	for j, at := range l[0].Dense().Into(0) {
 		l[0].Weight.Mean[at] = 0.1 * float64(j)
@@ -73,13 +74,6 @@ func TestCheckLarge(t *testing.T) {
 		{good, proof("null"), "large: it is null"},
 		{good, proof("[[null],[null]]"), "p_lower"},
 		{good, proof("[[null],[" + entry + "]]"), "p_lower"},
-		// Another tau or point is another proof: of less.
-		{good, proof(`[[{"at":[0.3,0.3],"above":0.3}],[null]]`), "p_lower"},
-		{good, proof(`[[{"at":[0.3,0.3],"above":1e-300}],[null]]`), "p_lower"},
-		{good, proof(`[[{"at":[0.3,0.3],"above":100}],[null]]`), "p_lower"},
-		{good, proof(`[[{"at":[0.3,0.3],"above":1e300}],[null]]`), "p_lower"},
-		{good, proof(`[[{"at":[-4,-7],"above":2}],[null]]`), "p_lower"},
-		{good, proof(`[[{"at":[1e300,1],"above":2}],[null]]`), "p_lower"},
 		// What is malformed is refused before anything is proved.
 		{0.001, proof("[]"), "large: it is there and says nothing"},
 		{0.001, proof("[[" + entry + "]]"), "large: there are 1 lists"},
@@ -117,6 +111,14 @@ func TestCheckLarge(t *testing.T) {
 			t.Errorf("%v by %.99s is refused: %v", k.p, k.proof, v.Refused)
 		case k.want != "" && (v.Refused == nil || !strings.Contains(v.Refused.Error(), k.want) || strings.Contains(v.Refused.Error(), "\n")):
 			t.Errorf("%v by %.99s: %v, want %q", k.p, k.proof, v.Refused, k.want)
+		}
+	}
+	// Another tau or point is another proof: of less.
+	for _, entry := range testscale.Few(t, []string{`"at":[0.3,0.3],"above":1e-300`, `"at":[0.3,0.3],"above":0.3`, `"at":[0.3,0.3],"above":1e300`,
+		`"at":[0.3,0.3],"above":100`, `"at":[1e300,1],"above":2`, `"at":[-4,-7],"above":2`}, 3) {
+		v, err := c.Check(t.Context(), withGrid(t, line, points, good, proof("[[{"+entry+"}],[null]]")), false)
+		if err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), "p_lower") {
+			t.Errorf("%s: %v %v", entry, err, v.Refused)
 		}
 	}
 	// Other methods have none.
