@@ -65,7 +65,7 @@ type diagnosis struct {
 func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, took time.Duration) *Unproved {
 	note := found.note(r.require().String())
 	d := &diagnosis{r: r, rec: found.first, dev: dev.List[0], atZero: -1}
-	d.time = min(max(diagnosisTime, took/longestShare), mostDiagnosisTime)
+	d.time = timeAfter(took)
 	d.within = func() context.CancelFunc {
 		next, end := context.WithTimeout(ctx, d.time)
 		d.ctx = next
@@ -82,6 +82,11 @@ func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved, too
 	c := d.cause()
 	note.Why, note.Shows, note.Next = c.why, c.shows, Shell(c.next)
 	return note
+}
+
+// timeAfter is what each of the two parts of a diagnosis may take after a run that took so long.
+func timeAfter(took time.Duration) time.Duration {
+	return min(max(diagnosisTime, took/longestShare), mostDiagnosisTime)
 }
 
 // cause is why an input is unknown, and the command that is to be run next, with what it shows.

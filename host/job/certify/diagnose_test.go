@@ -54,6 +54,16 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
+// TestTimeAfter: both parts of a diagnosis together take a twentieth of the run, but at least a moment and at most ten seconds.
+func TestTimeAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 600 * time.Millisecond, 12 * time.Second: 600 * time.Millisecond,
+		time.Minute: 3 * time.Second, time.Hour: 10 * time.Second} {
+		if got := 2 * timeAfter(took); got != want {
+			t.Errorf("%v after %v, want %v", got, took, want)
+		}
+	}
+}
+
 // TestNothingHelps: words of what was looked at, where none of it proves anything, and never the draws that were asked for.
 func TestNothingHelps(t *testing.T) {
 	post, err := (&Posterior{Path: testFile("glyphs-64-24-24-10.npz")}).Read()
