@@ -40,6 +40,9 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 	case result.Unknown > 0:
 		text += fmt.Sprintf("; for %s neither this nor its contrary is", grouped(result.Unknown))
 	}
+	if result.Features != "" {
+		text += ". " + result.Features
+	}
 	return text + "."
 }
 
