@@ -964,7 +964,8 @@ NAMES = [
     ("mu_kernel", "rho_kernel", "mu_bias", "rho_bias", "softplus"),
     # piEsposito/blitz-bayesian-deep-learning, modules/linear_bayesian_layer.py (0368bce) and
     # modules/weight_sampler.py (0c9ba49): forward() draws from the sampler's mu and rho, which are
-    # parameters of their own once the module was moved to another device.
+    # parameters of their own once the module was moved to another device. ENSTA-U2IS-AI/torch-uncertainty,
+    # layers/bayesian/sampler.py (0d0df2b2): sigma = log1p(exp(rho)).
     ("weight_sampler.mu", "weight_sampler.rho", "bias_sampler.mu", "bias_sampler.rho", "softplus"),
     ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
     # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
@@ -1014,7 +1015,8 @@ class _Dense:
             self.bias = module.bias  # a certain bias beside random weights
         known = {p for row in rows for p in row[:4]} | {"weight", "bias"}
         extra = sorted(set(getattr(module, "_parameters", None) or ()) - known)
-        extra = [name for name in extra if module._parameters[name] is not None]
+        # torch-uncertainty's weight_sigma is its sampler's rho.
+        extra = [name for name in extra if not any(module._parameters[name] is t for t in (None, self.weight_scale, self.bias_scale))]
         if extra and extra[0].rpartition("_")[0] in ("weight", "bias") and isinstance(getattr(module, "_forward_pre_hooks", None), dict) and any(
                 getattr(h, "name", None) == extra[0].rpartition("_")[0] for h in module._forward_pre_hooks.values()):
             raise ValueError(REWEIGHTED % (label, extra[0]))
