@@ -28,7 +28,7 @@ func TestArrays(t *testing.T) {
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir, program := compare(t, "torch_cases.py", "torch", 34), theProgram(t)
+	dir, program := compare(t, "torch_cases.py", "torch", 36), theProgram(t)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,9 +7,11 @@ use; "psafe exporter" prints this file.
     save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
                           layers, layers without spread
     save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
+    save_ivon             IVON
     save_laplace          laplace-torch         save_tfp              TensorFlow Probability
     save_pyro             Pyro                  save_numpyro          NumPyro
     save_site_samples     HMC samples by the names of sites
+    save_head             a head on features of a frozen network       save_hulls   boxes around features
     save_gaussian, save_samples, save_swag, save_dropout, save_dropconnect   plain arrays
     certify               runs psafe certify on a file or a torch module, and returns its records
 
@@ -962,7 +964,8 @@ NAMES = [
     ("mu_kernel", "rho_kernel", "mu_bias", "rho_bias", "softplus"),
     # piEsposito/blitz-bayesian-deep-learning, modules/linear_bayesian_layer.py (0368bce) and
     # modules/weight_sampler.py (0c9ba49): forward() draws from the sampler's mu and rho, which are
-    # parameters of their own once the module was moved to another device.
+    # parameters of their own once the module was moved to another device. ENSTA-U2IS-AI/torch-uncertainty,
+    # layers/bayesian/sampler.py (0d0df2b2): sigma = log1p(exp(rho)).
     ("weight_sampler.mu", "weight_sampler.rho", "bias_sampler.mu", "bias_sampler.rho", "softplus"),
     ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
     # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
@@ -1012,7 +1015,8 @@ class _Dense:
             self.bias = module.bias  # a certain bias beside random weights
         known = {p for row in rows for p in row[:4]} | {"weight", "bias"}
         extra = sorted(set(getattr(module, "_parameters", None) or ()) - known)
-        extra = [name for name in extra if module._parameters[name] is not None]
+        # torch-uncertainty's weight_sigma is its sampler's rho.
+        extra = [name for name in extra if not any(module._parameters[name] is t for t in (None, self.weight_scale, self.bias_scale))]
         if extra and extra[0].rpartition("_")[0] in ("weight", "bias") and isinstance(getattr(module, "_forward_pre_hooks", None), dict) and any(
                 getattr(h, "name", None) == extra[0].rpartition("_")[0] for h in module._forward_pre_hooks.values()):
             raise ValueError(REWEIGHTED % (label, extra[0]))
@@ -3701,6 +3705,36 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples, "draws_of": parent}, notes, **reference)
 
 
+def save_ivon(path, model, optimizer, inputs, seed=0, layers=None, **reference):
+    """A network that IVON trained: independent normal weights about those of the model, with the standard deviation
+    (ess (hess + weight_decay))^(-1/2) of the optimizer. Draws of optimizer.sampled_params() are compared with that before
+    anything is written. Call it outside of sampled_params(). Parameters that the optimizer does not have are certain.
+
+    team-approx-bayes/ivon, ivon/_ivon.py (86ad687): hess of a group is flat over its parameters."""
+    import torch
+    groups = getattr(optimizer, "param_groups", None)
+    if not groups or not hasattr(optimizer, "sampled_params") or any(w not in g for g in groups for w in ("hess", "ess", "weight_decay")):
+        raise ValueError("%s: want the optimizer ivon.IVON that trained the model" % _kind(optimizer))
+    params = [p for g in groups for p in g["params"] if p is not None]
+
+    class DiagLaplace:  # what save_laplace takes of a normal distribution of all weights
+        def sample(self, n):
+            drawn = []
+            for _ in range(n):
+                with optimizer.sampled_params():
+                    drawn.append(torch.cat([p.detach().flatten().cpu() for p in params]))
+            return torch.stack(drawn)
+
+    law = type(_kind(optimizer), (DiagLaplace,), {})()
+    law.model, law.params = model, params
+    law.mean = np.concatenate([to_numpy(p).ravel() for p in params])
+    precision = np.concatenate([float(g["ess"]) * (np.asarray(to_numpy(g["hess"]), np.float64).ravel() + float(g["weight_decay"])) for g in groups])
+    if precision.shape != law.mean.shape or not (precision > 0).all():
+        raise ValueError("%s: hess + weight_decay is not above 0 for each of %d parameters" % (_kind(optimizer), len(law.mean)))
+    law.posterior_scale = precision ** -0.5
+    return save_laplace(path, law, inputs, seed=seed, layers=layers, **reference)
+
+
 # ---- Pyro, NumPyro, HMC by sites ---------------------------------------------------------------
 
 def _sites(layers, put):
@@ -4002,6 +4036,76 @@ def save_tfp(path, model, inputs, **reference):
     _write(path, "gaussian", made, None, sorted(set(notes)), inputs, **dict({"spread": spreads}, **reference))
 
 
+# ---- heads on frozen features ------------------------------------------------------------------
+
+def features(backbone, inputs, batch=256):
+    """What a torch module in evaluation mode, or a function of arrays, makes of inputs (N, ...): (N, features), by batches.
+    Two calls must agree, to a thousandth: a backbone that draws is not frozen."""
+    inputs = to_numpy(inputs)
+    if len(inputs) == 0:
+        raise ValueError("inputs are empty: give a few real ones")
+    like = next(iter(backbone.parameters()), None) if hasattr(backbone, "parameters") else None
+    if like is None and hasattr(backbone, "modules"):  # without a parameter
+        import torch
+        like = torch.zeros(1)
+    with _training(backbone, False):
+        parts = [_call(backbone, inputs[k:k + batch], like) for k in range(0, len(inputs), batch)]
+        again = _call(backbone, inputs[:batch], like)
+    if not np.allclose(again, parts[0], 1e-3, 1e-3 * np.abs(parts[0]).max()):
+        raise ValueError("the backbone gives other features when it is called again: no frozen network draws")
+    return _numbers(np.concatenate([p.reshape(len(p), -1) for p in parts]), "features")
+
+
+def save_head(path, backbone, head, inputs, of=None, save=None, **more):
+    """A head on the features of a frozen network, for networks that nobody can bound from the input on. The file says
+    that its inputs are features of that network, and so does every record: T is a set of features, and nothing is
+    proved of what the network makes of raw inputs.
+
+    backbone  the network in front, a torch module or a function of arrays
+    head      what save takes: a torch module for save_torch, which is the default; a Laplace object that was fitted on
+              features for save_laplace, layers for save_gaussian
+    inputs    raw inputs: their features are the reference inputs of the file
+    of        names the backbone in files and records (default: its class)
+    more      arguments of save, such as predict=
+
+    Returns the features of inputs, (N, features), for psafe as points."""
+    of = str(_kind(backbone) if of is None else of)
+    if not of.strip() or len(of.encode()) > 200:
+        raise ValueError("of=%.40r: give at most 200 bytes that name the backbone" % (of,))
+    found = features(backbone, inputs)
+    part = "%s.%d.head" % (os.fspath(path), os.getpid())
+    try:
+        (save or save_torch)(part, head, inputs=found, **more)
+        with np.load(part) as f:
+            arrays = {k: f[k] for k in f.files}
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+    header = json.loads(bytes(arrays.pop("__meta__")))
+    header["features_of"] = of
+    _save(path, header, arrays, header.pop("note", ""), [])
+    return found
+
+
+def save_hulls(path, views, classes):
+    """A property file (.json) for certify --property: T of input i is the smallest box around its views[i], features (views,
+    features) of augmented views of one input, and S that class classes[i] stays the largest output."""
+    views, classes = _numbers(views, "views"), [int(c) for c in to_numpy(classes)]
+    if views.ndim != 3 or len(classes) != len(views) or 0 in views.shape:
+        raise ValueError("views have the shape %s and there are %d classes: want (inputs, views, features) and a class for each input"
+                         % (views.shape, len(classes)))
+    ends = np.stack([views.min(1), views.max(1)], -1).astype(np.float64)
+    entries = [{"name": "hull of input %d" % i, "kind": "argmax_is", "class": c, "boxes": [ends[i].tolist()]} for i, c in enumerate(classes)]
+    part = "%s.%d.part" % (os.fspath(path), os.getpid())
+    try:
+        with open(part, "w", encoding="utf-8") as f:
+            json.dump({"inputs": "features", "properties": entries}, f)
+        os.replace(part, os.fspath(path))
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
 # ---- running psafe -----------------------------------------------------------------------------
 
 def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
@@ -4049,7 +4153,7 @@ def _certified(net, points, eps, folder, program, told, flags):
     """What certify() asked for, with all files in folder: the records, the notes of psafe, and the path of the
     posterior. told is None, or called with how many tasks of how many are done."""
     program = _program(program)
-    points = _numbers(points, "points").astype(np.float64)
+    points = None if points is None else _numbers(points, "points").astype(np.float64)
     os.makedirs(folder, exist_ok=True)
     names = {n: os.path.join(os.fspath(folder), n) for n in ("net.npz", "points.npy", "labels.npy", "results.jsonl")}
     flags = dict(flags)
@@ -4058,16 +4162,18 @@ def _certified(net, points, eps, folder, program, told, flags):
         if saved:
             raise ValueError("%s= is for a torch module: %s is saved" % (sorted(saved)[0], os.fspath(net)))
         posterior = os.fspath(net)
-    elif hasattr(net, "named_parameters"):
+    elif hasattr(net, "named_parameters") and points is not None:
         posterior = names["net.npz"]
         save_torch(posterior, net, inputs=points.astype(np.float32), **saved)
     else:
         raise ValueError("%s: give the path of a file that a save_... function wrote, or a torch module" % _kind(net))
-    np.save(names["points.npy"], points)
+    if points is not None:
+        np.save(names["points.npy"], points)
     if isinstance(flags.get("label"), (list, tuple, np.ndarray)) or hasattr(flags.get("label"), "detach"):
         np.save(names["labels.npy"], np.asarray(to_numpy(flags["label"])).astype(np.int64))
         flags["label"] = names["labels.npy"]
-    command = [program, "certify", "--posterior", posterior, "--inputs", names["points.npy"], "--eps", _flag(eps),
+    asked = [] if points is None else ["--inputs", names["points.npy"]]
+    command = [program, "certify", "--posterior", posterior] + asked + ([] if eps is None else ["--eps", _flag(eps)]) + [
                "--out", names["results.jsonl"], "--overwrite", "--progress", "json" if told else "none"]
     for name, value in flags.items():
         if value is True:

@@ -174,6 +174,9 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d weights, %d of them random\n", weightsOf(p), random)
+	if of := p.Input.FeaturesOf; of != "" {
+		fmt.Fprintf(w, "inputs are features of: %s\n", of)
+	}
 	if s := p.Finite(); s != nil {
 		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
 		if s.DrawsOf != "" {

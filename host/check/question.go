@@ -136,7 +136,7 @@ func (q *question) fits() error {
 	return nil
 }
 
-// fitsSet compares what is said of a finite set, and of the posterior behind it, with the file.
+// fitsSet compares what is said of features, of a finite set, and of the posterior behind it, with the file.
 func (q *question) fitsSet() error {
 	set, p, networks, of := q.post.Finite(), q.Parent, 0, ""
 	if set != nil {
@@ -148,6 +148,8 @@ func (q *question) fitsSet() error {
 		}
 	}
 	switch {
+	case q.FeaturesOf != q.post.Input.FeaturesOf:
+		return fmt.Errorf("features_of: it is %.60q, the file says %.60q", q.FeaturesOf, q.post.Input.FeaturesOf)
 	case q.Networks != networks:
 		return fmt.Errorf("networks: it is %d, and the posterior is %s", q.Networks, q.post.Describe())
 	case (p != nil) != (of != ""):

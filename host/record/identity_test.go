@@ -51,7 +51,7 @@ func TestIdentify(t *testing.T) {
 		"template": func(r *record.Record) { r.TemplateSHA256 = "u" }, "entry": func(r *record.Record) { r.TemplateEntry = new(int) },
 		"flags": func(r *record.Record) { r.Flags = "--method ibp" }, "require": func(r *record.Record) { r.Require = property.MustExact("0.8") },
 		"precision": func(r *record.Record) { r.Precision = "float64" }, "posterior": func(r *record.Record) { r.PosteriorSHA256 = "q" },
-		"scale": func(r *record.Record) { r.PosteriorScale = "sd x 2" }, "sd": func(r *record.Record) { r.PosteriorSD = "0.1" }, "sd file": func(r *record.Record) { r.PosteriorSDSHA = "t" },
+		"scale": func(r *record.Record) { r.PosteriorScale = "sd x 2" }, "sd": func(r *record.Record) { r.PosteriorSD = "0.1" }, "features": func(r *record.Record) { r.FeaturesOf = "a backbone" }, "sd file": func(r *record.Record) { r.PosteriorSDSHA = "t" },
 		"array": func(r *record.Record) { r.Inputs = "dir/x.npz:b" }, "inputs": func(r *record.Record) { r.InputsSHA256 = "j" },
 		"numerics": func(r *record.Record) { r.Numerics = 2 }, "seed": func(r *record.Record) { r.Seed = 1 }, "name": func(r *record.Record) { r.Name = "n" },
 		"label": func(r *record.Record) { r.Label = new(int) }, "input scale": func(r *record.Record) { r.InputScale = "1/255" },

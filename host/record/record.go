@@ -115,6 +115,9 @@ type Record struct {
 	PosteriorScale  string `json:"posterior_scale"`
 	// Predictive is "linearised" where the functions are those of networks linearised about the mean.
 	Predictive string `json:"predictive,omitempty"`
+	// FeaturesOf names the network whose features T is about, if the posterior's file says so; then nothing
+	// is said of that network's inputs.
+	FeaturesOf string `json:"features_of,omitempty"`
 	// PosteriorSD says what the standard deviations of an ONNX network are: "0", "0.05",
 	// "relative 0.01" or "file sd", which is PosteriorSDFile.
 	PosteriorSD     string `json:"posterior_sd,omitempty"`

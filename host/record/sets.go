@@ -5,14 +5,19 @@ import (
 )
 
 // Sets tells of records, which come one by one, whether their P_safe is a share of finitely many
-// networks. Its zero value is ready.
+// networks, and whether their T is a set of features. Its zero value is ready.
 type Sets struct {
 	n, sets, least, most int
+	features             int
+	of                   string // the network of all features, "" if there are several
 }
 
 // Add takes in a record.
 func (s *Sets) Add(r *Record) {
 	s.n++
+	if r.FeaturesOf != "" {
+		s.addFeatures(1, r.FeaturesOf)
+	}
 	if r.Networks == 0 {
 		return
 	}
@@ -30,6 +35,32 @@ func (s *Sets) Join(others *Sets) {
 		s.least = min(s.least, others.least)
 	}
 	s.n, s.sets, s.most = s.n+others.n, s.sets+others.sets, max(s.most, others.most)
+	s.addFeatures(others.features, others.of)
+}
+
+// addFeatures takes in n records about features of a network, which is "" if there are several.
+func (s *Sets) addFeatures(n int, of string) {
+	if s.features == 0 {
+		s.of = of
+	} else if n > 0 && s.of != of {
+		s.of = ""
+	}
+	s.features += n
+}
+
+// Features tells that T is a set of features; empty if it is one of inputs in all records.
+func (s *Sets) Features() string {
+	text := "T is a set of features"
+	if s.features == 0 {
+		return ""
+	}
+	if s.of != "" {
+		text += " of " + plain(s.of)
+	}
+	if s.features < s.n {
+		text += fmt.Sprintf(" in %d of %d records", s.features, s.n)
+	}
+	return text + ", and says nothing of inputs"
 }
 
 // Words tells what P_safe is a share of, such as "the 100 networks of this file"; empty if no

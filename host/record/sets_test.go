@@ -38,6 +38,28 @@ func TestSets(t *testing.T) {
 	if got := sets.Some(); got != "2 of 3 records" {
 		t.Errorf("%q", got)
 	}
+	if sets.Features() != "" || strings.Contains(tally.Summary(), "features") {
+		t.Errorf("features of nothing: %q", sets.Features())
+	}
+	head := &Record{FeaturesOf: "Res\x1bNet", PUpper: 1, Verdict: Unknown, Require: property.MustExact("0.9")}
+	add(head)
+	if got := sets.Features(); got != `T is a set of features of Res\x1bNet in 1 of 4 records, and says nothing of inputs` || !strings.HasSuffix(tally.Summary(), got) {
+		t.Errorf("%q, %s", got, tally.Summary())
+	}
+	var heads, others Sets
+	heads.Add(head)
+	if got := heads.Features(); got != `T is a set of features of Res\x1bNet, and says nothing of inputs` {
+		t.Errorf("%q", got)
+	}
+	heads.Join(new(Sets))
+	others.Join(&heads)
+	if others.Features() != heads.Features() {
+		t.Errorf("%q, %q", others.Features(), heads.Features())
+	}
+	others.Add(&Record{FeaturesOf: "another"})
+	if got := others.Features(); got != "T is a set of features, and says nothing of inputs" {
+		t.Errorf("%q", got)
+	}
 	if (&Tally{}).Parents() != "" || new(Sets).Words() != "" {
 		t.Error("words about nothing")
 	}

@@ -278,6 +278,9 @@ func (t *Tally) Summary() string {
 	if of := t.sets.Words(); of != "" {
 		line += "; P_safe is a share of " + of + " and speaks of no others"
 	}
+	if of := t.sets.Features(); of != "" {
+		line += "; " + of
+	}
 	return line
 }
 

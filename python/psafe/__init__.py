@@ -22,7 +22,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Unio
 from . import psafe_export
 
 __all__ = ["certify", "Result", "Figure", "COLUMNS", "find_program", "psafe_export", "__version__"]
-for _name in [n for n in vars(psafe_export) if n.startswith("save_") or n in ("dense", "split")]:
+for _name in [n for n in vars(psafe_export) if n.startswith("save_") or n in ("dense", "split", "features")]:
     globals()[_name] = getattr(psafe_export, _name)
     __all__.append(_name)
 
@@ -75,9 +75,9 @@ class Result(Sequence[Record]):
     posterior  the path of the posterior's file"""
 
     def __init__(self, records: List[Record], notes: str, folder: str, posterior: str, psafe: str,
-                 temporary: "Optional[tempfile.TemporaryDirectory[str]]" = None) -> None:
+                 temporary: "Optional[tempfile.TemporaryDirectory[str]]" = None, points: Optional[str] = None) -> None:
         self.records, self.notes, self.folder, self.posterior = records, notes, folder, posterior
-        self._psafe, self._temporary = psafe, temporary
+        self._psafe, self._temporary, self._points = psafe, temporary, points
 
     def __len__(self) -> int:
         return len(self.records)
@@ -96,7 +96,7 @@ class Result(Sequence[Record]):
     def frame(self) -> Any:
         """rows() as a pandas.DataFrame."""
         import pandas
-        return pandas.DataFrame(self.rows(), columns=list(COLUMNS))
+        return pandas.DataFrame(self.rows(), columns=list(COLUMNS)).astype({"eps": float})
 
     def plot(self, kind: Optional[str] = None, out: Optional[str] = None, **flags: Any) -> Figure:
         """psafe plot KIND of the records, by default eps if there are several radii, else a histogram. flags are
@@ -119,10 +119,6 @@ class Result(Sequence[Record]):
         pass."""
         return self._run("check", [], {"posterior": self.posterior, "inputs": self._points, "quiet": True}, None)
 
-    @property
-    def _points(self) -> str:
-        return os.path.join(self.folder, "points.npy")
-
     def _run(self, command: str, words: List[str], flags: Dict[str, Any], out: Optional[str]) -> str:
         args = [self._psafe, command] + words + [os.path.join(self.folder, "results.jsonl")]
         if out is not None:
@@ -138,7 +134,9 @@ class Result(Sequence[Record]):
 
     def __repr__(self) -> str:
         counts = [(v, sum(r.get("verdict") == v for r in self.records)) for v in ("safe", "unsafe", "unknown")]
-        return "<psafe.Result: %d records, %s>" % (len(self), ", ".join("%d %s" % (n, v) for v, n in counts))
+        of = sorted({r["features_of"] for r in self.records if "features_of" in r})
+        return "<psafe.Result: %d records, %s%s>" % (len(self), ", ".join("%d %s" % (n, v) for v, n in counts),
+                                                     "; T is of features of " + " and ".join(of) + ", not of inputs" if of else "")
 
     def _repr_html_(self) -> str:
         rows = "".join("<tr>%s</tr>" % "".join("<td>%s</td>" % html.escape(_shown(name, row[name])) for name in COLUMNS)
@@ -167,14 +165,15 @@ def _shown(name: str, value: Any) -> str:
     return "%.6g" % value if isinstance(value, float) else str(value)
 
 
-def certify(net: Any, points: Any, eps: Any, *, label: Any = None, clip: Any = None, property: Any = None,
+def certify(net: Any, points: Any = None, eps: Any = None, *, label: Any = None, clip: Any = None, property: Any = None,
             method: Optional[str] = None, draws: Optional[int] = None, require: Any = None,
             folder: Union[None, str, "os.PathLike[str]"] = None, program: Optional[str] = None,
             progress: Progress = None, **flags: Any) -> Result:
     """Runs psafe certify.
 
     net       the path of a posterior that psafe reads, or a torch module, which save_torch saves
-    points    (N, ...): raw inputs, in the units of the data: numbers, never bytes that stand for b/255
+    points    (N, ...): raw inputs, in the units of the data: numbers, never bytes that stand for b/255. None, and no eps,
+              with a property file that has boxes
     eps       radius of T in each coordinate: a number, or a list of radii
     label     a class for all points, or an array of one for each
     flags     of psafe certify, with _ for -: target="decision", options={"cells": 50}. Of a torch module also
@@ -196,7 +195,8 @@ def certify(net: Any, points: Any, eps: Any, *, label: Any = None, clip: Any = N
         close()
     if notes:
         print(notes, file=sys.stderr)
-    return Result(records, notes, where, os.path.abspath(posterior), psafe, temporary)
+    return Result(records, notes, where, os.path.abspath(posterior), psafe, temporary,
+                  None if points is None else os.path.join(where, "points.npy"))
 
 
 def _bar(progress: Progress) -> "tuple[Optional[Callable[[int, int], None]], Callable[[], None]]":

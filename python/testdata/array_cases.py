@@ -1,5 +1,6 @@
 """NumPy only: arrays laid out as the sources of each library say, in small classes with the attributes
 of theirs (psafe_export.py cites the files), and plain arrays."""
+import json
 import os
 
 from cases import FOLDER, arrays, header, moments, notes, np, path, px, refuses, rng
@@ -655,4 +656,21 @@ assert "rates" in notes(px.save_dropout, path("rates"), p, [0, 0.5], ["relu", "i
 assert "network 0 of 2" in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X))
 assert "network 0 of" not in notes(px.save_samples, path("two"), [p, p], ["relu", "identity"], "out,in", inputs=X, logits=[mlp(p, X)] * 2)
 refuses(["save_pyro met what it does not know", "AttributeError"], px.save_pyro, type("AutoNormal", (), {"locs": 0, "prototype_trace": 3})(), lay, **call)
+
+# A head on features says so, and of what.
+A = rng.randn(6, 5)
+backbone = lambda x: np.tanh(np.asarray(x) @ A)  # noqa: E731
+raw = rng.randn(30, 6)
+head = [px.dense(p[0], p[1], 0 * p[0] + 0.1, 0 * p[1], "relu", "out,in", "sd"), px.dense(p[2], p[3], None, None, "identity", "out,in")]
+found = px.save_head(path("head"), backbone, head, raw, of="a backbone", save=px.save_gaussian, predict=lambda x: mlp(p, x), note="mine")
+assert np.array_equal(found, backbone(raw)) and header("head")["features_of"] == "a backbone" and header("head")["note"].startswith("mine")
+assert np.allclose(arrays("head")["reference.inputs"], found)
+refuses(["features when it is called again"], px.save_head, lambda x: rng.randn(len(x), 5), head, raw, save=px.save_gaussian)
+refuses(["name the backbone"], px.save_head, backbone, head, raw, of=" ", save=px.save_gaussian)
+refuses(["Nothing was written"], px.save_head, backbone, head, raw, save=px.save_gaussian, predict=lambda x: mlp(p, -x))
+px.save_hulls(os.path.join(FOLDER, "hulls.json"), np.stack([found, found + 0.1], 1), [2] * 30)
+with open(os.path.join(FOLDER, "hulls.json")) as f:
+    entry = json.load(f)["properties"][3]
+assert entry["class"] == 2 and entry["boxes"] == [[[a, a + 0.1] for a in found[3].tolist()]]
+refuses(["want (inputs, views, features)"], px.save_hulls, found, [2] * 30)
 print("array cases: done")

@@ -55,6 +55,20 @@ except ValueError as e:
 else:
     raise AssertionError("eps of -1")
 
+# A head on frozen features: T is of features, in the record, the note and the report.
+A, W = np.array([[1.0, 0, 1], [0, 1, -1]]), np.array([[1.0, -1], [-1, 1], [0.5, -0.5]])
+head, hulls = os.path.join(folder, "head.npz"), os.path.join(folder, "hulls.json")
+found = psafe.save_head(head, lambda x: np.tanh(x @ A), [psafe.dense(W, None, 0 * W + 0.1, layout="in,out", scale="sd")], points, of="a <backbone>",
+                        save=psafe.save_gaussian, predict=lambda x: x @ W, spread=[(0.1, None)])
+psafe.save_hulls(hulls, np.stack([found, found + 0.01], 1), (found @ W).argmax(1))
+for r in (psafe.certify(head, found, eps=0.01, device="cpu"), psafe.certify(head, property=hulls, device="cpu")):
+    assert len(r) == 2 and all(x["features_of"] == "a <backbone>" for x in r), r.records
+    assert "T is a set of features of a <backbone>, and says nothing of inputs" in r.notes, r.notes
+    assert "features of a <backbone>" in r._repr_html_().replace("&lt;", "<").replace("&gt;", ">")
+    with open(r.report(os.path.join(folder, "r.html")), encoding="utf-8") as f:
+        assert f.read().count("features of a &lt;backbone&gt;") > 2
+    r.check()
+
 # What a table shows of a bound is a bound.
 for i in range(2000):
     p = np.float64(i * 0.0005).item()

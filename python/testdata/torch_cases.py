@@ -1,4 +1,5 @@
 """Real torch: networks trained for a few steps and exported."""
+import contextlib
 import torch
 from torch import nn
 
@@ -340,6 +341,57 @@ every, last = list(net.parameters()), list(net[2].parameters())
 px.save_laplace(path("laplace-diag"), DiagLaplace(net, every), X[:30])
 assert np.allclose(arrays("laplace-diag")["layers.0.weight.scale"], torch.linspace(0.01, 0.1, 40)[:16].reshape(4, 4).T)
 px.save_laplace(path("laplace-layers"), DiagLaplace(net, every), X[:30], layers=lambda n: [(n[0], "relu"), n[2]])
+
+
+# IVON: what its optimizer has for groups of parameters, and draws.
+class IVON:
+    def __init__(self, groups, times=1.0):
+        self.times, self.param_groups = times, [dict(g, hess=torch.linspace(0.1, 2, sum(p.numel() for p in g["params"]))) for g in groups]
+
+    @contextlib.contextmanager
+    def sampled_params(self):
+        kept = [(p, p.data) for g in self.param_groups for p in g["params"]]
+        for g in self.param_groups:
+            sd, at = self.times / (g["ess"] * (g["hess"] + g["weight_decay"])).sqrt(), 0
+            for p in g["params"]:
+                p.data = p.data + (torch.randn(p.numel()) * sd[at:at + p.numel()]).view(p.shape)
+                at += p.numel()
+        yield
+        for p, data in kept:
+            p.data = data
+
+
+groups = [{"params": every[:2], "ess": 400.0, "weight_decay": 0.5}, {"params": every[2:], "ess": 900.0, "weight_decay": 1e-3}]
+px.save_ivon(path("ivon"), net, IVON(groups), X[:30])
+assert np.allclose(arrays("ivon")["layers.0.weight.scale"], (400 * (torch.linspace(0.1, 2, 20)[:16].reshape(4, 4).T + 0.5)) ** -0.5, rtol=1e-5)
+refuses(["do not have the covariance", "variance is 4"], px.save_ivon, net, IVON(groups, 2), X[:30])
+refuses(["want the optimizer"], px.save_ivon, net, torch.optim.SGD(net.parameters(), 0.1), X[:30])
+
+
+# torch-uncertainty: the parameter weight_sigma is the rho of a sampler.
+class TrainableDistribution(nn.Module):
+    def __init__(self, mu, rho):
+        super().__init__()
+        self.mu, self.rho = mu, rho
+
+    def sample(self):
+        return self.mu + torch.log1p(torch.exp(self.rho)) * torch.randn(self.mu.shape)
+
+
+class BayesLinear(nn.Module):
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.weight_mu, self.weight_sigma = nn.Parameter(torch.randn(n_out, n_in)), nn.Parameter(torch.full((n_out, n_in), -3.0))
+        self.bias_mu, self.bias_sigma = nn.Parameter(torch.randn(n_out)), nn.Parameter(torch.full((n_out,), -2.0))
+        self.weight_sampler = TrainableDistribution(self.weight_mu, self.weight_sigma)
+        self.bias_sampler = TrainableDistribution(self.bias_mu, self.bias_sigma)
+
+    def forward(self, x):
+        return torch.nn.functional.linear(x, self.weight_sampler.sample(), self.bias_sampler.sample())
+
+
+px.save_torch(path("torch-uncertainty"), nn.Sequential(BayesLinear(4, 5), nn.ReLU(), BayesLinear(5, 3)), X[:30])
+assert header("torch-uncertainty")["scale"] == "softplus" and (arrays("torch-uncertainty")["layers.1.weight.scale"] == -3).all()
 px.save_laplace(path("laplace-last"), DiagLLLaplace(net, last, net[2]), X[:30])
 assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header("laplace-last")["scale"] == "sd"
 full = FullLaplace(net, every)

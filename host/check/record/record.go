@@ -79,6 +79,7 @@ type Record struct {
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
 	Predictive      string   `json:"predictive,omitempty"`
+	FeaturesOf      string   `json:"features_of,omitempty"`
 	PosteriorSD     string   `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`
 	PosteriorSDSHA  string   `json:"posterior_sd_sha256,omitempty"`

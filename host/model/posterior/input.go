@@ -12,7 +12,13 @@ type Input struct {
 	Shape []int
 	// Mean and Std say that the first layer takes (x-Mean)/Std for raw data x: nil, or one number for all inputs, or one for each. Std > 0.
 	Mean, Std []float64
+	// FeaturesOf names in words the network whose features the inputs are, empty if they are inputs in the usual
+	// sense: T is then a set of features, and nothing is said of the inputs of that network.
+	FeaturesOf string
 }
+
+// maxFeaturesOf bounds the words of FeaturesOf, in bytes.
+const maxFeaturesOf = 200
 
 // NormaliseApprox is (x-Mean)/Std in ordinary float64, what the first layer takes for raw
 // data x: a copy of x where the file says neither. It is no bound.
@@ -31,8 +37,11 @@ func (in *Input) NormaliseApprox(x []float64) []float64 {
 
 // Validate returns what does not fit a network of so many inputs: a shape of another size, a mean
 // or a standard deviation that is neither one number nor one for each input, or is not finite, or a
-// standard deviation that is not above 0.
+// standard deviation that is not above 0. It bounds the words of FeaturesOf, too.
 func (in *Input) Validate(inputs int) error {
+	if n := len(in.FeaturesOf); n > maxFeaturesOf {
+		return fmt.Errorf("features_of has %d bytes: at most %d are allowed", n, maxFeaturesOf)
+	}
 	size := 1
 	for _, d := range in.Shape {
 		if d < 1 || size > inputs/d {

@@ -31,6 +31,7 @@ type contents struct {
 	origin  *posterior.Source
 	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
 	inputShape []int
+	featuresOf string
 	extras     map[string]*npy.Array
 	// plan is the network where the file states one that is no chain of dense layers; layers
 	// and rates are then those of the file's layers until expand.

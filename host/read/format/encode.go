@@ -18,7 +18,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
-	m := meta{Format: metaFormat, Version: metaChain, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape}
+	m := meta{Format: metaFormat, Version: metaChain, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape, FeaturesOf: p.Input.FeaturesOf}
 	m.fill(p)
 	if o := origin(&p.Source); o != nil {
 		// The last element only: where a file lay says nothing about it, and the

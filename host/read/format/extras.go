@@ -73,7 +73,7 @@ func findExtras(byName map[string]lazy, numbers *int64) (map[string]lazy, error)
 
 // addExtras puts the extras of the file into p, which is valid without them.
 func (n *contents) addExtras(p *posterior.Posterior) error {
-	p.Input.Shape = n.inputShape
+	p.Input.Shape, p.Input.FeaturesOf = n.inputShape, n.featuresOf
 	for _, e := range extras {
 		a := n.extras[e.name]
 		if a == nil {

@@ -19,7 +19,7 @@ func TestRoundTripKinds(t *testing.T) {
 	list := others(t)
 	list[99] = someSWAG(t, posterior.ScaleSoftplus)
 	for _, p := range list {
-		p.Source.Note = "a note"
+		p.Source.Note, p.Input.FeaturesOf = "a note", "a backbone"
 		for ext, write := range writers {
 			var one, two bytes.Buffer
 			for _, b := range []*bytes.Buffer{&one, &two} {

@@ -33,7 +33,9 @@ type meta struct {
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
 	Shape   []int       `json:"input_shape,omitempty"`
-	Source  *metaSource `json:"source,omitempty"`
+	// FeaturesOf is Input.FeaturesOf.
+	FeaturesOf string      `json:"features_of,omitempty"`
+	Source     *metaSource `json:"source,omitempty"`
 
 	// plan is the network of a header of version 2 that is read; of says which layer of one
 	// that is written each layer of the posterior is.
@@ -78,7 +80,7 @@ const (
 // metaKeys are all keys of a header of version 1, at any depth. encoding/json matches names
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
-	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
+	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape", "features_of",
 	"kind", "activation", "in", "out", "path", "sha256", "counts", "draws_of", "rank", "rate",
 	"weight_scale", "bias_scale", "bias",
 }
@@ -228,7 +230,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts, drawsOf: m.DrawsOf, inputShape: m.Shape, plan: m.plan}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, drawsOf: m.DrawsOf, inputShape: m.Shape, featuresOf: m.FeaturesOf, plan: m.plan}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err

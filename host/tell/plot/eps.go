@@ -212,6 +212,9 @@ func (i *intervals) keys(style draw.LineStyle) (keys []key) {
 	if of := i.sets.Words(); of != "" {
 		keys = append(keys, key{"P_safe is a share of " + of + " and speaks of no others", nil})
 	}
+	if of := i.sets.Features(); of != "" {
+		keys = append(keys, key{of, nil})
+	}
 	return keys
 }
 

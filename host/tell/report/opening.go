@@ -48,6 +48,9 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 	if some != "" {
 		text += fmt.Sprintf(". In %s the networks are those of a finite set alone", some)
 	}
+	if result.Features != "" {
+		text += ". " + result.Features
+	}
 	return text + "."
 }
 

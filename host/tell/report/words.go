@@ -88,7 +88,10 @@ func region(r *record.Record) string {
 	case r.TemplateSHA256 != "":
 		words = fmt.Sprintf("the boxes of %s around each point", shown(summary.Base(r.Template)))
 	case r.Eps == "":
-		return "the boxes of a property file"
+		words = "the boxes of a property file"
+	}
+	if r.FeaturesOf != "" {
+		words = "of features of " + shown(r.FeaturesOf) + ", not of inputs: " + words
 	}
 	if r.Norm != "" {
 		words += " in the L" + shown(r.Norm) + " norm"
@@ -148,6 +151,9 @@ func guaranteeOf(records []record.Placed) []sentence {
 		t = "boxes of a property file, or " + t
 	}
 	t = "the inputs x that are asked about: " + t
+	if of := sets.Features(); of != "" {
+		t = of + ". Read features where this page says inputs. T is " + t
+	}
 	if templates {
 		t += ", or boxes around it"
 	}

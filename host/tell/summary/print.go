@@ -86,6 +86,9 @@ func (p *printer) facts() {
 	if r.ShareOf != "" {
 		p.fact("", "P_safe is a share of %s and speaks of no others", r.ShareOf)
 	}
+	if r.Features != "" {
+		p.fact("", "%s", r.Features)
+	}
 	p.fact("precision", "%s", counts(r.Precisions))
 	p.fact("numerics", "%s", counts(r.Numerics))
 	p.fact("device", "%s", counts(r.Devices))

@@ -28,6 +28,8 @@ type Result struct {
 	// ShareOf says which networks P_safe is a share of, if posteriors are finite sets, and Parents is
 	// about intervals for the posteriors that these were drawn from.
 	ShareOf    string       `json:"share_of,omitempty"`
+	// Features says that T is a set of features, where it is.
+	Features string `json:"features,omitempty"`
 	Parents    *Statistical `json:"parents,omitempty"`
 	PeakBytes  int64        `json:"peak_bytes,omitempty"`
 	Precisions []Count      `json:"precisions"`
@@ -226,7 +228,7 @@ func (s *Summary) Result() *Result {
 	if d := &s.drawn; d.lower.N() > 0 {
 		r.Intervals = &Statistical{d.lower.N(), d.confidence, record.Down(d.lower.MeanDown()), record.Up(d.upper.MeanUp()), d.above, d.below, notCertified}
 	}
-	r.ShareOf = s.sets.Words()
+	r.ShareOf, r.Features = s.sets.Words(), s.sets.Features()
 	if p := &s.parents; p.N > 0 {
 		lower, upper := p.Means()
 		r.Parents = &Statistical{p.N, p.Confidence, lower, upper, p.Above, p.Below, "statistical, not certified: each interval holds with its confidence for " + p.Of()}
