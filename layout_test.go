@@ -187,6 +187,9 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
+	"psafe/host/job/loop": {
+		"psafe/host/arith", "psafe/host/job/certify", "psafe/host/prove", "psafe/host/prove/loop", "psafe/host/read/plant", "psafe/host/read/property", "psafe/host/record", "psafe/internal/outfile",
+	},
 	"psafe/host/job/campaign": {
 		"go.yaml.in/yaml/v3", "psafe/host/prove", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify",
 		"psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
@@ -217,7 +220,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
+		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/job/loop", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
 		"psafe/host/prove", "psafe/host/prove/probability", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",

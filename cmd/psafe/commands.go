@@ -21,7 +21,7 @@ func init() {
 // commands are the words that may follow psafe, in the order of help.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		certifyCommand(), radiusCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
+		certifyCommand(), radiusCommand(), loopCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
 		checkCommand(), inspectCommand(), predictCommand(), convertCommand(), exporterCommand(), devicesCommand(),
 		crosscheckCommand(), benchCommand(), summaryCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
 		completionCommand(), manCommand(), versionCommand(),
