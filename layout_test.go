@@ -165,8 +165,9 @@ var mayImport = map[string][]string{
 	"psafe/host/check/record": {
 		"psafe/host/check/cases", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property", "psafe/host/record/fields",
 	},
+	"psafe/host/check/loop": {"psafe/host/arith", "psafe/host/read/plant"},
 	"psafe/host/check": {
-		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
+		"psafe/host/check/loop", "psafe/host/read/plant", "psafe/internal/infile", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {

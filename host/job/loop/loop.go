@@ -204,6 +204,10 @@ func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, pa
 	inner.Out.Path = paths[1]
 	inner.Tasks = certify.Tasks{File: paths[0]}
 	inner.Method.NoUpper, inner.Method.Each = true, p.Fresh
+	if p.Fresh { // narrow rings hold with no high probability, however finely their cells are cut
+		cells := 1
+		inner.Method.Cells = &cells
+	}
 	return inner.Each(ctx, func(r *record.Record) {
 		bound := float64(r.PLower)
 		if p.Fresh {
