@@ -12,6 +12,7 @@ import (
 // first: testdata/script/campaign.txtar, submit.txtar and plan.txtar have them.
 var writes = map[string][]string{
 	"certify":  {"--posterior", "absent.npz", "--eps", "0", "--inputs", "absent.csv", "--out"},
+	"loop":     {"absent.yaml", "--posterior", "absent.npz", "--out"},
 	"radius":   {"--posterior", "absent.npz", "--most", "1", "--inputs", "absent.csv", "--out"},
 	"predict":  {"--posterior", "absent.npz", "--inputs", "absent.csv", "--out"},
 	"convert":  {"absent.npz", "--out"},

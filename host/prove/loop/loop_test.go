@@ -18,6 +18,7 @@ import (
 type line struct {
 	c, d, h, noise, lo, hi, startLo, startHi *big.Rat
 	goal                                     *big.Rat // reached from here on, nil for none
+	beyond                                   *big.Rat // how far the grid goes beyond the safe set
 	a, b                                     []*big.Rat
 	cells, steps                             int
 }
@@ -29,9 +30,15 @@ func sixteenths(r *rand.Rand, most int) *big.Rat {
 func drawLine(r *rand.Rand) *line {
 	l := &line{
 		c: sixteenths(r, 20), d: sixteenths(r, 16), h: big.NewRat(r.Int64N(16)+1, 8), noise: big.NewRat(r.Int64N(3), 32),
-		lo: big.NewRat(-1, 1), hi: big.NewRat(1, 1), cells: 1 << (1 + r.IntN(5)), steps: 1 + r.IntN(4),
+		lo: big.NewRat(-1, 1), hi: big.NewRat(1, 1), cells: 1 << (1 + r.IntN(5)), steps: 1 + r.IntN(4), beyond: new(big.Rat),
 	}
 	l.startLo = big.NewRat(r.Int64N(7)-4, 8)
+	if r.IntN(20) == 0 {
+		l.startLo = big.NewRat(-9, 8)
+	}
+	if r.IntN(2) == 0 {
+		l.beyond = big.NewRat(1, 4)
+	}
 	l.startHi = new(big.Rat).Add(l.startLo, big.NewRat(r.Int64N(4), 8))
 	if r.IntN(3) == 0 {
 		l.goal = big.NewRat(r.Int64N(7), 8)
@@ -51,7 +58,7 @@ next: {x: "%s*x + %s*clip(y, -%s, %s) + v"}
 start: ["%s <= x <= %s"]
 safe: ["%s <= x <= %s"]
 semantics: %s
-`, l.lo.RatString(), l.hi.RatString(), l.cells, l.noise.RatString(), l.noise.RatString(), l.c.RatString(), l.d.RatString(), l.h.RatString(), l.h.RatString(),
+`, new(big.Rat).Sub(l.lo, l.beyond).RatString(), new(big.Rat).Add(l.hi, l.beyond).RatString(), l.cells, l.noise.RatString(), l.noise.RatString(), l.c.RatString(), l.d.RatString(), l.h.RatString(), l.h.RatString(),
 		l.startLo.RatString(), l.startHi.RatString(), l.lo.RatString(), l.hi.RatString(), semantics)
 	if l.goal != nil {
 		text += fmt.Sprintf("goal: [\"x >= %s\"]\n", l.goal.RatString())
@@ -184,6 +191,39 @@ func TestOnce(t *testing.T) {
 	t.Logf("%d cases prove something", proved)
 	if proved*20 < testscale.Cases(t, 1000) {
 		t.Errorf("only %d cases prove anything", proved)
+	}
+}
+
+// TestUnion: of four functions the first leaves the grid from the cell on the left alone, the second from that on the right.
+func TestUnion(t *testing.T) {
+	l := &line{
+		c: new(big.Rat), d: big.NewRat(1, 1), h: big.NewRat(4, 1), noise: new(big.Rat), lo: big.NewRat(-1, 1), hi: big.NewRat(1, 1),
+		startLo: big.NewRat(-1, 1), startHi: big.NewRat(1, 1), beyond: new(big.Rat), cells: 2,
+	}
+	all := []arith.Interval{arith.Of(-1, 1)}
+	if got := l.read(t, plant.Once).Once([]Cell{{0, []Ring{{all, 0.75}}}, {1, []Ring{{all, 0.75}}}}); got.Lower != 0.5 {
+		t.Errorf("%v proved, it is 0.5", got.Lower)
+	}
+}
+
+// TestRings: values by rings whose images are not nested, and of which the probabilities are no multiples of each other.
+func TestRings(t *testing.T) {
+	l := &line{
+		c: new(big.Rat), d: big.NewRat(1, 1), h: big.NewRat(4, 1), noise: new(big.Rat), lo: big.NewRat(-1, 1), hi: big.NewRat(1, 1),
+		startLo: big.NewRat(-1, 1), startHi: big.NewRat(1, 1), beyond: new(big.Rat), cells: 8,
+	}
+	of := l.read(t, plant.EachStep+"\nsteps: 1")
+	ring := func(lo, hi, p float64) Ring { return Ring{[]arith.Interval{arith.Of(lo, hi)}, p} }
+	steps := of.steps(&Cell{0, []Ring{ring(-0.5, 0, 0.5), ring(0, 0.5, 0.5), ring(-0.75, 0.75, 0.75), ring(-2, 2, 1)}})
+	if len(steps) != 3 || steps[1].to.First[0] != 2 || steps[1].to.Last[0] != 5 {
+		t.Fatalf("images are %v", steps)
+	}
+	// Outputs are in the first image, the rest of the second and of the third, and outside, with 1/4 each at least; then the
+	// exact value may be as little as 1/2 + 1/4 * 1/2.
+	now := []float64{0, 0.25, 0.5, 1, 1, 0.5, 0.25, 0}
+	steps = of.steps(&Cell{0, []Ring{ring(-0.25, 0.25, 0.5), ring(-0.5, 0.5, 0.625), ring(-0.75, 0.75, 0.75)}})
+	if v := of.value(steps, now); v != 0.5+0.125*0.5+0.125*0.25 {
+		t.Errorf("the value is %v", v)
 	}
 }
 
