@@ -142,6 +142,9 @@ func TestSine(t *testing.T) {
 			t.Errorf("sin %v = %v is not within %v, or that is wide", x, f, v)
 		}
 	}
+	if v := sine(arith.Of(1, 2.5)); v.Hi < 1 || v.Lo > 0.598 { // pi/2 is between
+		t.Errorf("sines from 1 to 2.5 are within %v", v)
+	}
 	if v := sineAt(9); v != arith.Of(-1, 1) {
 		t.Errorf("sin 9 is within %v", v)
 	}

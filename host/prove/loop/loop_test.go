@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"psafe/host/arith"
+	check "psafe/host/check/loop"
 	"psafe/host/read/plant"
 	"psafe/internal/testscale"
 )
@@ -146,6 +148,24 @@ func (l *line) cellsOf(r *rand.Rand, of *Loop, rings int) (cells []Cell) {
 	return cells
 }
 
+// again is what the checker proves of the same cells: at least lower, or it would refuse what is true.
+func (l *line) again(t *testing.T, of *Loop, cells []Cell, lower float64) (*big.Rat, int) {
+	rings := map[int][]check.Ring{}
+	for _, c := range cells {
+		for _, r := range c.Rings {
+			rings[c.Number] = append(rings[c.Number], check.Ring{Lo: []*big.Rat{rat(r.Out[0].Lo)}, Hi: []*big.Rat{rat(r.Out[0].Hi)}, P: rat(r.P)})
+		}
+	}
+	checked, steps, err := check.Lower(of.Plant, rings)
+	if err != nil {
+		checked = new(big.Rat)
+	}
+	if lower > 0 && checked.Cmp(rat(lower)) < 0 {
+		t.Errorf("%v is proved, the checker proves %v (%v): %+v", lower, checked, err, l)
+	}
+	return checked, steps
+}
+
 // violates reports whether a trajectory of function i surely does what was to be proved not to be: it leaves the safe set, or
 // is never in the goal, for 40 steps. The set of all states that trajectories may have been in is followed exactly.
 func (l *line) violates(i int) bool {
@@ -174,15 +194,24 @@ func TestOnce(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		l := drawLine(r)
 		of := l.read(t, plant.Once)
-		got := of.Once(l.cellsOf(r, of, 1))
+		cells := l.cellsOf(r, of, 1)
+		got := of.Once(cells)
 		kept := int64(0)
 		for i := range l.a {
 			if !l.violates(i) {
 				kept++
 			}
 		}
-		if rat(got.Lower).Cmp(big.NewRat(kept, int64(len(l.a)))) > 0 {
+		share := big.NewRat(kept, int64(len(l.a)))
+		if rat(got.Lower).Cmp(share) > 0 {
 			t.Errorf("case %d: %v proved, %d of %d functions keep to it: %+v", seed, got.Lower, kept, len(l.a), l)
+		}
+		checked, steps := l.again(t, of, cells, got.Lower)
+		if checked.Cmp(share) > 0 {
+			t.Errorf("case %d: %v proved by the checker, %d of %d functions keep to it: %+v", seed, checked, kept, len(l.a), l)
+		}
+		if got.Lower > 0 && steps > slices.Max(got.Ranks) {
+			t.Errorf("case %d: %d steps by the checker, %d proved", seed, steps, slices.Max(got.Ranks))
 		}
 		if got.Lower > 0 {
 			proved++
@@ -262,7 +291,9 @@ func TestEachStep(t *testing.T) {
 		l := drawLine(r)
 		l.cells, l.steps = min(l.cells, 8), min(l.steps, 3)
 		of := l.read(t, fmt.Sprintf("%s\nsteps: %d", plant.EachStep, l.steps))
-		got := of.EachStep(l.cellsOf(r, of, 3))
+		cells := l.cellsOf(r, of, 3)
+		got := of.EachStep(cells)
+		checked, _ := l.again(t, of, cells, got.Lower)
 		for c, v := range got.Values {
 			for k := range 2 {
 				if exact := l.valueAt(rat(of.State[0].Edges[c+k]), l.steps); rat(v).Cmp(exact) > 0 {
@@ -271,6 +302,12 @@ func TestEachStep(t *testing.T) {
 			}
 		}
 		for _, c := range of.Starts() {
+			for k := range 2 {
+				x := rat(of.State[0].Edges[c+k])
+				if x.Cmp(l.startLo) >= 0 && x.Cmp(l.startHi) <= 0 && checked.Cmp(l.valueAt(x, l.steps)) > 0 {
+					t.Errorf("case %d: %v proved by the checker, at %v it is %v: %+v", seed, checked, x, l.valueAt(x, l.steps), l)
+				}
+			}
 			if got.Lower > got.Values[c] {
 				t.Errorf("case %d: %v is above the value %v of a start", seed, got.Lower, got.Values[c])
 			}
