@@ -72,7 +72,7 @@ func (l *Loop) cornersApprox(post *posterior.Posterior) (mean, sd []float64) {
 			for j, i := range l.Inputs {
 				x[j] = l.State[i].Edges[at[i]]
 			}
-			for o, y := range pass.Forward(x) {
+			for o, y := range pass.Forward(post.Input.NormaliseApprox(x)) {
 				mean[k*outs+o] += y
 				sd[k*outs+o] += y * y
 			}
