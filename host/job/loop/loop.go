@@ -182,6 +182,10 @@ func (j *Job) refuse(paths [2]string) error {
 	return nil
 }
 
+// mostCells is how many parts a cell of the grid may be cut into. More would be spent on cells near the rim of a closed set alone,
+// whose boxes of outputs are narrow.
+const mostCells = 16
+
 // certify sets P of the rings of all cells to what records prove of them.
 func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, paths [2]string) error {
 	tasks, err := property.ReadFile(paths[0], len(p.Outputs))
@@ -204,10 +208,11 @@ func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, pa
 	inner.Out.Path = paths[1]
 	inner.Tasks = certify.Tasks{File: paths[0]}
 	inner.Method.NoUpper, inner.Method.Each = true, p.Fresh
+	parts := mostCells
 	if p.Fresh { // narrow rings hold with no high probability, however finely their cells are cut
-		cells := 1
-		inner.Method.Cells = &cells
+		parts = 1
 	}
+	inner.Method.Cells = &parts
 	return inner.Each(ctx, func(r *record.Record) {
 		bound := float64(r.PLower)
 		if p.Fresh {
