@@ -23,7 +23,10 @@ const checkAbout = `psafe check proves the bounds of result files again, by itse
 network is computed by the code that made them.
 
   psafe check results.jsonl
+  psafe check loop.json
   psafe certify ... | psafe check -
+
+The result of psafe loop is proved with the records of its cells.
 
 A record that does not pass is one line that names the file, the line and the
 field. The exit status is 1 if there is one, or if a task of a run is missing.
@@ -155,6 +158,9 @@ func (t *checked) file(ctx context.Context, put check.Put, path string) error {
 	if _, err := campaign.Open(path); err == nil {
 		return fmt.Errorf("%s: is the folder of a campaign: give the result file that psafe merge makes of it", path)
 	}
+	if text, err := check.LoopText(path); err != nil || text != nil {
+		return t.loop(ctx, path, text)
+	}
 	name := path
 	if path == "-" {
 		name = "/dev/stdin"
@@ -216,6 +222,34 @@ func (t *checked) told(l *asked, v check.Verdict, err error) error {
 	}
 	t.progress.update(t.records, t.total)
 	return nil
+}
+
+// loop checks the result of a closed loop, with the records of its cells: it counts as one record of them.
+func (t *checked) loop(ctx context.Context, path string, text []byte) error {
+	if t.flags.sample < 1 || t.flags.line > 0 {
+		return fmt.Errorf("%s: is the result of a loop, which is proved as a whole: leave out --sample and --line", path)
+	}
+	total := t.records
+	refused, err := (&check.Checker{Given: t.flags.Files}).Loop(ctx, text, func() {
+		total++
+		if !t.flags.quiet {
+			t.progress.update(total, max(t.total, total))
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	t.records++
+	if refused == nil {
+		t.proved++
+		return nil
+	}
+	t.refused++
+	t.progress.clear()
+	return t.say(refusedLine{path, 1, refused.Error()}, fmt.Sprintf("%s: %s", plain(path), plain(refused.Error())))
 }
 
 // say writes a line for people, or with --json for programs.

@@ -21,7 +21,7 @@ func init() {
 // commands are the words that may follow psafe, in the order of help.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		certifyCommand(), radiusCommand(), mapCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
+		certifyCommand(), radiusCommand(), mapCommand(), loopCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
 		checkCommand(), inspectCommand(), predictCommand(), convertCommand(), exporterCommand(), devicesCommand(),
 		crosscheckCommand(), benchCommand(), summaryCommand(), conformalCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
 		completionCommand(), manCommand(), versionCommand(),

@@ -13,6 +13,7 @@ import (
 var writes = map[string][]string{
 	"certify":   {"--posterior", "absent.npz", "--eps", "0", "--inputs", "absent.csv", "--out"},
 	"radius":    {"--posterior", "absent.npz", "--most", "1", "--inputs", "absent.csv", "--out"},
+	"loop":      {"absent.yaml", "--posterior", "absent.npz", "--out"},
 	"map":       {"--posterior", "absent.npz", "--box", "[0,1]", "--grid", "2", "--property", "argmax_is:1", "--out"},
 	"predict":   {"--posterior", "absent.npz", "--inputs", "absent.csv", "--out"},
 	"convert":   {"absent.npz", "--out"},

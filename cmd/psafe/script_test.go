@@ -127,7 +127,7 @@ var sources, _ = filepath.Abs(testFile(""))
 func copyTestdata(dir string) error {
 	for _, name := range []string{"cubic-128.npz", "cubic-property.json", "one-weight.npz", "glyphs-64-32-10.npz", "tiny-2-3-2-tanh.npz",
 		"samples-2-8-3.npz", "swag-2-8-3.npz", "dropout-2-8-3.npz", "correlated-2-8-3.npz",
-		"glyphs-64-24-24-10.npz", "campaign.yaml", "glyphs-test-images-idx3-ubyte.gz", "glyphs-test-labels-idx1-ubyte.gz"} {
+		"glyphs-64-24-24-10.npz", "campaign.yaml", "loop-2-16-1.npz", "glyphs-test-images-idx3-ubyte.gz", "glyphs-test-labels-idx1-ubyte.gz"} {
 		b, err := os.ReadFile(filepath.Join(sources, name))
 		if err != nil {
 			return err

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"psafe/host/job/certify"
+	"psafe/host/job/loop"
+	"psafe/host/prove"
+	"psafe/host/record"
+)
+
+const loopAbout = `psafe loop bounds how likely a closed loop stays safe, or reaches its goal: a
+plant with a Bayesian network as its controller, or as the model of its dynamics.
+
+  psafe loop plant.yaml --posterior controller.npz --out loop.json
+
+The plant file (docs/loops.md) says what the next state is, which sets are
+meant, how fine the grid of cells is, and the semantics: once, the network is
+drawn once and kept for all time, or each-step, it is drawn anew at each step.
+Neither bounds the other. For cells that matter a box of outputs is certified as
+psafe certify does; their properties go to OUT.cells.json, their records to
+OUT.jsonl. psafe check OUT proves all of it again.`
+
+// loopFlags are all flags of loop as typed.
+type loopFlags struct {
+	posterior string
+	post      posteriorFlags
+	method    string
+	device    deviceFlags
+	out       outFlags
+	resume    bool
+	noTiming  bool
+	recheck   float64
+	total     time.Duration
+	progress  string
+	quiet     bool
+}
+
+func (c *loopFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/files.md); required")
+	c.post.add(f)
+	c.post.addFactor(f)
+	keys := newOptions()
+	f.StringVar(&c.method, "method", prove.CLBP.String(), "how cells are certified, as by psafe certify (finite sets of networks: finite)")
+	c.device.add(f, keys)
+	keys.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	addOptions(f, keys)
+	c.out.add(f, "`FILE` of the result, JSON; cells and records go beside it; required")
+	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.jsonl.partial")
+	f.BoolVar(&c.noTiming, "omit-timing", false, omitTimingUsage)
+	f.DurationVar(&c.total, "total-time-limit", 0, totalTimeUsage)
+	f.StringVar(&c.progress, "progress", progressAuto, progressUsage)
+	f.BoolVar(&c.quiet, "quiet", false, "no progress or notes; --progress json still counts")
+}
+
+func loopCommand() *cobra.Command {
+	var c loopFlags
+	cmd, f := newCommand("loop PLANT.yaml", "how likely a closed loop stays safe, or reaches its goal", loopAbout, 1)
+	c.add(f)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job, err := c.job(f)
+		if err != nil {
+			return err
+		}
+		return c.run(ctx, job, stdout, stderr)
+	})
+}
+
+// job is what the flags ask for.
+func (c *loopFlags) job(f *pflag.FlagSet) (*loop.Job, error) {
+	post, err := c.post.of(c.posterior)
+	if err != nil {
+		return nil, err
+	}
+	precision, err := c.device.number()
+	if err != nil {
+		return nil, err
+	}
+	if c.posterior == "" {
+		return nil, errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
+	}
+	if record.IsTable(c.out.path) {
+		return nil, fmt.Errorf("--out %.60s: the result of a loop is JSON: give another name", c.out.path)
+	}
+	method, err := prove.ParseMethod(c.method)
+	if err != nil {
+		return nil, fmt.Errorf("--method %w", didYouMean(err, c.method, prove.MethodWords()))
+	}
+	if !f.Changed("method") {
+		method = prove.Auto // which psafe loop chooses by the posterior
+	}
+	return &loop.Job{Plant: f.Arg(0), Certify: certify.Job{
+		Posterior: post, Method: certify.Method{By: &method}, Precision: given(f, "precision", precision), Recheck: &c.recheck,
+		Out:            certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
+		TotalTimeLimit: given(f, "total-time-limit", c.total),
+	}}, nil
+}
+
+// run does the job, and says in a line what is proved.
+func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Writer) error {
+	keep := c.out.path + loop.RecordsSuffix + certify.PartialSuffix
+	if done, err := c.device.supervised(ctx, newSupervised(ctx, stdout, stderr, keep)); done || err != nil {
+		return err
+	}
+	job.Certify.Version, job.Certify.Open = version(), c.device.opener(stderr)
+	progress := newProgress(stderr, c.progress)
+	if c.progress == progressJSON || !c.quiet {
+		job.Certify.Progress = progress.update
+	}
+	if !c.quiet {
+		job.Certify.Note = func(n certify.Note) { note(stderr, n) }
+	}
+	defer endLate(job.Certify.TotalTimeLimit, stderr)()
+	r, err := job.Run(ctx)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	words := fmt.Sprintf("%s: probability at least %s; %d cells certified of %d", r.Statement, record.FormatDown(r.PLower, 6), r.Certified, r.Grid)
+	if r.Why != "" {
+		words = fmt.Sprintf("%s: nothing is proved: %s", r.Statement, r.Why)
+	}
+	_, err = fmt.Fprintln(stdout, words)
+	return err
+}
