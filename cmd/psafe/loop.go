@@ -17,7 +17,7 @@ import (
 )
 
 const loopAbout = `psafe loop bounds how likely a closed loop stays safe, or reaches its goal: a
-plant with a Bayesian network as its controller, or as the model of its dynamics.
+plant with a Bayesian network as its controller, or as its model.
 
   psafe loop plant.yaml --posterior controller.npz --out loop.json
 

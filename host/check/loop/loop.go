@@ -1,4 +1,4 @@
-// Package loop bounds closed loops for the checker, in exact arithmetic but for sines and values of cells.
+// Package loop bounds closed loops for the checker
 package loop
 
 import (
