@@ -65,6 +65,11 @@ func TestTogether(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(n), 223))
 		post, tasks := caseOf(r, []float64{0.01, 0.03}[n%2], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, 3}, {2, 16, 3}, {4, 8, 8, 8, 3}}[n%3]...)
 		how := How{Cells: 1 + n%2*7}
+		if box := tasks[0].T[0]; n%4 == 1 { // the inputs of one are not negative
+			for j, lo := range box.Lo {
+				box.Lo[j], box.Hi[j] = max(lo, 0), max(lo, 0)+box.Hi[j]-lo
+			}
+		}
 		for i := range tasks {
 			if (n+i)%3 == 0 { // an OR
 				tasks[i].S = property.ArgmaxIsNever((tasks[i].Label+1)%3, 3)
@@ -81,7 +86,7 @@ func TestTogether(t *testing.T) {
 		}
 		sum, one = sum+alone, one+beside
 	}
-	if t.Logf("rows arrived %d times of tasks alone, %d of tasks beside each other", sum, one); 5*one > 4*sum {
+	if t.Logf("rows arrived %d times of tasks alone, %d of tasks beside each other", sum, one); 10*one > 9*sum {
 		t.Error("tasks do not go in step")
 	}
 }
