@@ -65,11 +65,6 @@ func TestTogether(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(n), 223))
 		post, tasks := caseOf(r, []float64{0.01, 0.03}[n%2], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, 3}, {2, 16, 3}, {4, 8, 8, 8, 3}}[n%3]...)
 		how := How{Cells: 1 + n%2*7}
-		if box := tasks[0].T[0]; n%4 == 1 { // the inputs of one are not negative
-			for j, lo := range box.Lo {
-				box.Lo[j], box.Hi[j] = max(lo, 0), max(lo, 0)+box.Hi[j]-lo
-			}
-		}
 		for i := range tasks {
 			if (n+i)%3 == 0 { // an OR
 				tasks[i].S = property.ArgmaxIsNever((tasks[i].Label+1)%3, 3)
