@@ -27,9 +27,9 @@ type Result struct {
 	Intervals *Statistical `json:"statistical"`
 	// ShareOf says which networks P_safe is a share of, if posteriors are finite sets, and Parents is
 	// about intervals for the posteriors that these were drawn from.
-	ShareOf    string       `json:"share_of,omitempty"`
+	ShareOf string `json:"share_of,omitempty"`
 	// Features says that T is a set of features, where it is.
-	Features string `json:"features,omitempty"`
+	Features   string       `json:"features,omitempty"`
 	Parents    *Statistical `json:"parents,omitempty"`
 	PeakBytes  int64        `json:"peak_bytes,omitempty"`
 	Precisions []Count      `json:"precisions"`
