@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -65,7 +66,11 @@ func summaryCommand() *cobra.Command {
 		if *asJSON {
 			err = printJSON(stdout, result)
 		} else {
-			err = result.Print(stdout)
+			width, ok := isTerminal(stdout)
+			if !ok {
+				width = math.MaxInt // whoever searches lines finds them whole
+			}
+			err = result.PrintWithin(stdout, width)
 		}
 		if err != nil {
 			return err
