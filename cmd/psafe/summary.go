@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -66,11 +65,7 @@ func summaryCommand() *cobra.Command {
 		if *asJSON {
 			err = printJSON(stdout, result)
 		} else {
-			width, ok := isTerminal(stdout)
-			if !ok {
-				width = math.MaxInt // whoever searches lines finds them whole
-			}
-			err = result.PrintWithin(stdout, width)
+			err = result.PrintWithin(stdout, widthOf(stdout))
 		}
 		if err != nil {
 			return err
