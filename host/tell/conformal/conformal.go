@@ -27,11 +27,13 @@ type Calibration struct {
 	scores []score
 }
 
-// point is a point of a data file.
+// point is a point of a data file, or of an array of a NumPy archive.
 type point struct {
-	file  string
-	index int
+	file, array string
+	index       int
 }
+
+func pointOf(r *record.Record) point { return point{r.InputsSHA256, r.Member(), r.Index} }
 
 // run counts the records of a run: calibration points that are left out must not depend on what came out.
 type run struct{ seen, tasks int }
@@ -57,7 +59,10 @@ func (c *Calibration) Add(p *record.Placed) error {
 	if err := c.same(p); err != nil {
 		return err
 	}
-	at := point{r.InputsSHA256, r.Index}
+	if clip := clipOf(r); clip != clipOf(c.first) {
+		return fmt.Errorf("%s: its --clip is %q, that of the first calibration record %q: certify all calibration points with one", p.Place(), clip, clipOf(c.first))
+	}
+	at := pointOf(r)
 	if c.points[at] {
 		return fmt.Errorf("%s: point %d is there twice: give each calibration point once", p.Place(), r.Index)
 	}
@@ -83,7 +88,7 @@ func (c *Calibration) same(p *record.Placed) error {
 	if strings.Contains(r.Flags, "link probit") {
 		return fmt.Errorf("%s: it is about the probit rule, which is no mean over networks: leave link out", p.Place())
 	}
-	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive,
+	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ","),
 		or(r.MeanSHA256, r.Mean), or(r.StdSHA256, r.Std), r.InputScale, r.Channels}, "\n")
 	if c.first == nil {
 		c.first, c.asked = r, asked
@@ -94,6 +99,9 @@ func (c *Calibration) same(p *record.Placed) error {
 	}
 	return nil
 }
+
+// clipOf is the interval that T is cut to, in words.
+func clipOf(r *record.Record) string { return or(r.ClipSHA256, strings.Join(r.Clip, ",")) }
 
 // or is the first text that is there.
 func or(a, b string) string {
