@@ -20,8 +20,8 @@ import (
 const conformalAbout = `psafe conformal makes prediction sets of result files of --target decision: sets
 of classes that hold the true class of a new point with probability 1 - alpha -
 delta, whoever moves the point within T, and however wrong the posterior is.
-The points of --calibration, certified at --eps 0 with their labels, say how
-large sets have to be (docs/decisions.md).
+The points of --calibration, certified at --eps 0 with their labels and the
+--clip of the new ones, say how large sets have to be (docs/decisions.md).
 
   psafe certify --posterior net.npz --inputs cal.npy --label cal-labels.npy \
     --eps 0 --target decision --draws 1000 --out cal.jsonl
