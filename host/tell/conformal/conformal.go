@@ -117,7 +117,7 @@ type Quantile struct {
 	// there are fewer, Rank being that place.
 	Points, Rank int
 	// Enough is from how many points on a place is not beyond the last: (1 - alpha) / alpha, rounded up.
-	Enough int
+	Enough *big.Int
 	Q      *big.Rat
 	// Promise is at most the probability, over calibration points, drawn networks and a new point, that its set
 	// holds its class: 1 - alpha, less delta if scores are of drawn networks.
@@ -159,7 +159,7 @@ func (c *Calibration) Quantile() (*Quantile, error) {
 	slices.SortFunc(all, (*big.Rat).Cmp)
 	place := new(big.Rat).Sub(one, c.Alpha.Rat())
 	place.Mul(place, big.NewRat(int64(n)+1, 1))
-	q.Rank, q.Enough = ceil(place), ceil(new(big.Rat).Quo(new(big.Rat).Sub(one, c.Alpha.Rat()), c.Alpha.Rat()))
+	q.Rank, q.Enough = int(ceil(place).Int64()), ceil(new(big.Rat).Quo(new(big.Rat).Sub(one, c.Alpha.Rat()), c.Alpha.Rat()))
 	if q.Rank <= n {
 		q.Q = all[q.Rank-1]
 	}
@@ -167,12 +167,12 @@ func (c *Calibration) Quantile() (*Quantile, error) {
 }
 
 // ceil is the least integer at or above x.
-func ceil(x *big.Rat) int {
+func ceil(x *big.Rat) *big.Int {
 	whole, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
 	if rest.Sign() > 0 {
 		whole.Add(whole, big.NewInt(1))
 	}
-	return int(whole.Int64())
+	return whole
 }
 
 // hoeffdingUp is at least sqrt(ln(n/delta) / (2 D)): by more than that a mean of D independent numbers of [0, 1] is

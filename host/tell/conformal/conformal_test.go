@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, err := c.Quantile()
-	if err != nil || q.Q.Cmp(big.NewRat(1, 1)) != 0 || q.Enough != 9 {
+	if err != nil || q.Q.Cmp(big.NewRat(1, 1)) != 0 || q.Enough.Int64() != 9 {
 		t.Fatalf("one point: %+v, %v", q, err)
 	}
 	for want, change := range map[string]func(*record.Placed){
