@@ -51,7 +51,7 @@ func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; the others are only read")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
 	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; the others are only read")
-	f.StringVar(&c.resume, "resume", "", "`FILE` of which records this version has proved, by content: these are not proved anew")
+	f.StringVar(&c.resume, "resume", "", "`FILE` of what this version has proved, by content: not proved anew")
 	f.DurationVar(&c.total, "total-time-limit", 0, "how long it may take, such as 1h; it then ends with status 5 (default no limit)")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress")
 	f.BoolVar(&c.json, "json", false, jsonLinesUsage)

@@ -109,7 +109,7 @@ func (g *gate) refusal() string {
 		if g.against == 0 {
 			return ""
 		}
-		return fmt.Sprintf("p_lower of %d of %d inputs is not so, the worst is %v: --fail-unless %s", g.against, g.n, g.worst, g.text)
+		return fmt.Sprintf("%d of %d inputs do not keep it, the worst is %v: --fail-unless %s", g.against, g.n, g.worst, g.text)
 	}
 	share := big.NewRat(g.found, g.n)
 	if g.holds(share.Cmp(g.limit)) {

@@ -63,7 +63,7 @@ func TestGates(t *testing.T) {
 // TestGatesWorst: a gate that fails names the input of those against it that has the lowest bounds.
 func TestGatesWorst(t *testing.T) {
 	for gate, want := range map[string]string{
-		"p_lower>=0.5": "p_lower of 3 of 4 inputs is not so, the worst is index 2, eps 0.1, p_lower 0.0000, p_upper 0.0001: --fail-unless p_lower>=0.5",
+		"p_lower>=0.5": "3 of 4 inputs do not keep it, the worst is index 2, eps 0.1, p_lower 0.0000, p_upper 0.0001: --fail-unless p_lower>=0.5",
 		"safe>=0.5":    "1 of 4 inputs are safe, a share of 0.25: --fail-unless safe>=0.5; the worst is index 2, eps 0.1, p_lower 0.0000, p_upper 0.0001",
 		"unknown<=0.1": "2 of 4 inputs are unknown, a share of 0.5: --fail-unless unknown<=0.1; the worst is a name, eps 0.1, p_lower 0.0000, p_upper 1.0000",
 		"safe<=0.1":    "1 of 4 inputs are safe, a share of 0.25: --fail-unless safe<=0.1",

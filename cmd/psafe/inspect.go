@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func inspectCommand() *cobra.Command {
 			compared.print(stdout)
 		}
 		for _, n := range doubts {
-			print80(stdout, "warning: "+plain(n.String()))
+			printWrapped(stdout, "warning: "+plain(n.String()))
 		}
 		return nil
 	})
@@ -89,7 +90,7 @@ func (c *inspectedCheck) print(w io.Writer) {
 		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/files.md)")
 	}
 	if c.References > 0 {
-		print80(w, "check: "+c.logits())
+		printWrapped(w, "check: "+c.logits())
 	}
 	if c.Spreads > 0 {
 		fmt.Fprintf(w, "check: %d means of standard deviations compared: they agree\n", c.Spreads)
@@ -133,19 +134,23 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what
 	}
-	print80(w, fmt.Sprintf("%s: %s, %s", plain(p.Source.Path), p.Source.Format, what))
+	printWrapped(w, fmt.Sprintf("%s: %s, %s", plain(p.Source.Path), p.Source.Format, what))
 	fmt.Fprintf(w, "sha256 %s\n", p.Source.SHA256)
 	if p.Source.Note != "" {
-		print80(w, "note: "+plain(p.Source.Note))
+		printWrapped(w, "note: "+plain(p.Source.Note))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\tmedian\tmax\t")
+	room := widthOf(w)
+	if room < math.MaxInt {
+		room = shapeColumns
+	}
 	random, net := 0, p.Network()
 	for k, spread := range p.SpreadSummary() {
 		l := &p.Layers[k]
 		row := func(shape string, s posterior.Spread) {
 			q := s.Quantiles
-			lines := wrapped(shape, "", shapeColumns)
+			lines := wrapped(shape, "", room)
 			if s.N == 0 {
 				fmt.Fprintf(t, "%d\t%s\t%v\t\t\t\t\t\n", k, lines[0], l.Activation)
 			} else {
@@ -184,17 +189,17 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		}
 	}
 	if random > 0 && p.Independent() {
-		print80(w, fmt.Sprintf("a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability", probability.GammaForMassApprox(0.9, random)))
+		printWrapped(w, fmt.Sprintf("a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability", probability.GammaForMassApprox(0.9, random)))
 	}
 	return nil
 }
 
-// shapeColumns is the room for the shape of a layer in the table, which has 80 columns then.
+// shapeColumns is the room for the shape of a layer in the table on a terminal, which has 80 columns then.
 const shapeColumns = 21
 
-// print80 prints a text in lines of at most 80 characters, if no word is longer.
-func print80(w io.Writer, text string) {
-	fmt.Fprintln(w, strings.Join(wrapped(text, "  ", helpWidth), "\n"))
+// printWrapped prints a text, on a terminal wrapped at words.
+func printWrapped(w io.Writer, text string) {
+	fmt.Fprintln(w, strings.Join(wrapped(text, "  ", widthOf(w)), "\n"))
 }
 
 // inspected is psafe inspect --json.

@@ -17,16 +17,15 @@ import (
 )
 
 const loopAbout = `psafe loop bounds how likely a closed loop stays safe, or reaches its goal: a
-plant with a Bayesian network as its controller, or as its model.
+plant with a Bayesian network as its controller, or as a model of what follows.
 
   psafe loop plant.yaml --posterior controller.npz --out loop.json
 
-The plant file (docs/loops.md) says what the next state is, which sets are
-meant, how fine the grid of cells is, and the semantics: once, the network is
-drawn once and kept for all time, or each-step, it is drawn anew at each step.
-Neither bounds the other. For cells that matter a box of outputs is certified as
-psafe certify does; their properties go to OUT.cells.json, their records to
-OUT.jsonl. psafe check OUT proves all of it again.`
+The plant file (docs/loops.md) says what comes next, and the semantics: once,
+the network is drawn once and kept for all time, or each-step, it is drawn anew
+at each step. Neither bounds the other. OUT.cells.json has the properties of
+cells that are certified, OUT.jsonl their records. psafe check OUT proves all of
+it again.`
 
 // loopFlags are all flags of loop as typed.
 type loopFlags struct {

@@ -26,7 +26,7 @@ const mapAbout = `psafe map cuts a box of inputs into cells and certifies each.
       --property argmax_is:1 --out map.jsonl --figure map.svg
 
 The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
-property file, and their records to --out. What is printed: docs/recipes.md.`
+property file, and their records to --out.`
 
 // mapWithout are the flags of certify that map does not have: of data points.
 var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property"}
@@ -37,7 +37,7 @@ type mapFlags struct {
 	box, grid, words, figure string
 	names                    []string
 	columns                  []int
-	whole                    bool
+	whole, union             bool
 }
 
 func (m *mapFlags) add(f *pflag.FlagSet) {
@@ -46,6 +46,7 @@ func (m *mapFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.words, "property", "", "S, in words that need no class of an input, such as output_box:[lo,hi],...; required")
 	f.StringSliceVar(&m.names, "names", nil, "names of the inputs for figures, one for each")
 	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
+	f.BoolVar(&m.union, "union", false, "also certify all certified cells as one T: OUT.union.jsonl")
 	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
 	f.IntSliceVar(&m.columns, "columns", []int{0, 1}, "which two inputs are the axes of --figure, from 0 on")
 	var all pflag.FlagSet
@@ -63,6 +64,12 @@ func (m *mapFlags) add(f *pflag.FlagSet) {
 
 // cellsSuffix is added to the name of the records for that of the cells.
 const cellsSuffix = ".cells.json"
+
+// Names of the union of the certified cells, and of the record about it.
+const (
+	unionSuffix       = ".union.json"
+	unionRecordSuffix = ".union.jsonl"
+)
 
 // job writes the cells and returns the job about them.
 func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
@@ -139,12 +146,12 @@ func mapCommand() *cobra.Command {
 		if gate, refused := errors.AsType[*statusError](err); err != nil && !(refused && gate.status == exitUnder) {
 			return err
 		}
-		return cmp.Or(m.tell(stdout), err) // all records are there, also where a gate refuses them
+		return cmp.Or(m.tell(ctx, job, stdout, stderr), err) // all records are there, also where a gate refuses them
 	})
 }
 
 // tell says what came of the cells, and draws it.
-func (m *mapFlags) tell(stdout io.Writer) error {
+func (m *mapFlags) tell(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	records, err := record.ReadFile(m.out.path)
 	if err != nil {
 		return err
@@ -155,6 +162,11 @@ func (m *mapFlags) tell(stdout io.Writer) error {
 	}
 	if _, err := io.WriteString(stdout, strings.ReplaceAll(cells.Words(), "; ", "\n")+"\n"); err != nil {
 		return &outfile.Error{Path: "standard output", Err: err}
+	}
+	if boxes := cells.SafeBoxes(); m.union && len(boxes) > 0 {
+		if err := m.together(ctx, *job, boxes, stdout, stderr); err != nil {
+			return err
+		}
 	}
 	if m.figure == "" {
 		return nil
@@ -171,4 +183,29 @@ func (m *mapFlags) tell(stdout io.Writer) error {
 		return fmt.Errorf("--figure %w", err)
 	}
 	return nil
+}
+
+// together certifies cells as one T, and tells the bound.
+func (m *mapFlags) together(ctx context.Context, job certify.Job, boxes []property.Box, stdout, stderr io.Writer) error {
+	union, err := property.UnionFile(boxes, m.words, m.names)
+	if err != nil {
+		return err
+	}
+	job.Tasks.File, job.Out.Path = m.out.path+unionSuffix, m.out.path+unionRecordSuffix
+	if err := outfile.WriteFile(job.Tasks.File, m.old(), union); err != nil {
+		return fmt.Errorf("--union: the cells in %w", err)
+	}
+	if err := job.Refuse(); err != nil {
+		return err
+	}
+	m.gates, m.quiet = nil, true // they were of the cells
+	if err := m.compute(ctx, &job, io.Discard, stderr); err != nil {
+		return err
+	}
+	records, err := record.ReadFile(job.Out.Path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "as one T: with probability at least %s, by %s\n", property.DecimalDown(float64(records[0].PLower)), plain(job.Out.Path))
+	return err
 }

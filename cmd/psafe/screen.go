@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -99,6 +100,14 @@ func printLine(w io.Writer, colour, head, text string) {
 		lines = "\x1b[" + colour + "m" + head + "\x1b[0m" + strings.TrimPrefix(lines, head)
 	}
 	io.WriteString(exactly(w), lines+"\n"+command)
+}
+
+// widthOf is the width of a terminal, and else without limit: whoever searches lines finds them whole.
+func widthOf(w io.Writer) int {
+	if width, is := isTerminal(w); is {
+		return width
+	}
+	return math.MaxInt
 }
 
 // wrapped are the lines of a text, of at most width characters if no word is longer, each but the first

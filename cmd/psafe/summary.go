@@ -65,7 +65,7 @@ func summaryCommand() *cobra.Command {
 		if *asJSON {
 			err = printJSON(stdout, result)
 		} else {
-			err = result.Print(stdout)
+			err = result.PrintWithin(stdout, widthOf(stdout))
 		}
 		if err != nil {
 			return err

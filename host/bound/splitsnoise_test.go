@@ -266,6 +266,9 @@ func TestNoMixture(t *testing.T) {
 func TestTogetherTightened(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 65))
 	cases := []*allowCase{newAllowCase(r), newAllowCase(r), newAllowCase(r)}
+	for j, lo := range cases[0].box.Lo { // of inputs that are not negative lower ends of coefficients do
+		cases[0].box.Lo[j], cases[0].box.Hi[j] = math.Abs(lo), math.Abs(lo)+cases[0].box.Hi[j]-lo
+	}
 	m, err := bound.NewModel(fallback.New(bound.Float32), cases[0].post, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -148,7 +148,8 @@ func (t *together) answer(asked []*splitsAsked) {
 }
 
 // joins reports whether two questions may be one: products with the weights of one layer, or rows of one layer of a
-// chain whose layers have phases, with nothing assumed of the inputs, and where the same kinds of numbers are known.
+// chain whose layers have phases, and where the same kinds of numbers are known. (Nothing is assumed of the inputs of
+// Splits that are not alone.)
 func (a *splitsAsked) joins(b *splitsAsked) bool {
 	p, q := a.of.pass, b.of.pass
 	if p.query.Boxes != q.query.Boxes || (a.forward == nil) != (b.forward == nil) {
@@ -158,7 +159,7 @@ func (a *splitsAsked) joins(b *splitsAsked) bool {
 		return a.forward.layer == b.forward.layer
 	}
 	k := a.query.Layer
-	if k != b.query.Layer || !p.chain || a.of.assumed != nil || b.of.assumed != nil || p.query.Inputs.nonNeg != q.query.Inputs.nonNeg {
+	if k != b.query.Layer || !p.chain || p.query.Inputs.nonNeg != q.query.Inputs.nonNeg {
 		return false
 	}
 	for l := range k {

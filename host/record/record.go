@@ -187,11 +187,11 @@ type Decision struct {
 	ClassUpper []Up `json:"class_upper,omitempty"`
 	// DrawnLower is of the drawn networks alone, where there are such.
 	DrawnLower *Down `json:"drawn_lower,omitempty"`
+	// ClassOf is ClassOfMean where the mean network says c, empty where somebody else does.
+	ClassOf string `json:"class_of,omitempty"`
 	// RivalGap is there where another class was proved to have more at a point of T, or another action
 	// to be cheaper.
 	RivalGap *Down `json:"rival_gap,omitempty"`
-	// ClassOf is ClassOfMean where the mean network says c, empty where somebody else does.
-	ClassOf string `json:"class_of,omitempty"`
 	// Action is the one that is proved, where costs decide.
 	Action *int `json:"action,omitempty"`
 }

@@ -105,8 +105,8 @@ func TestGather(t *testing.T) {
 		rounds := 0
 		Gather(n, func(i int, ask func(*question)) {
 			at.Add(1)
-			for k := range i { // search i asks i times: number k of rank k%2
-				q := &question{i, k % 2, -1}
+			for k := range i { // search i asks i times
+				q := &question{i, (i + k) % 2, -1}
 				at.Add(-1)
 				if ask(q); q.answer != 100*k+i {
 					t.Errorf("%d searches: question %d of search %d has answer %d", n, k, i, q.answer)
@@ -126,7 +126,7 @@ func TestGather(t *testing.T) {
 			}
 			at.Add(int32(len(list)))
 		})
-		if rounds != max(0, n-1) {
+		if rounds < n-1 || rounds > 2*n {
 			t.Errorf("%d searches: %d answers", n, rounds)
 		}
 	}

@@ -28,7 +28,6 @@ type proof struct {
 	rings    map[int][]Ring
 	edges    [][]*big.Rat
 	between  []span
-	boxes    map[int][]span
 	starting []int
 }
 

@@ -81,7 +81,7 @@ func TestTogether(t *testing.T) {
 		}
 		sum, one = sum+alone, one+beside
 	}
-	if t.Logf("rows arrived %d times of tasks alone, %d of tasks beside each other", sum, one); 5*one > 4*sum {
+	if t.Logf("rows arrived %d times of tasks alone, %d of tasks beside each other", sum, one); 10*one > 9*sum {
 		t.Error("tasks do not go in step")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"psafe/host/arith"
 )
 
-// EachStep bounds the probability over a fresh draw of the network at each of the plant's steps (Theorem 2 of
-// docs/theory.md, section 3.9), by values of cells:
+// EachStep bounds the probability over a fresh draw of the network at each of the plant's steps (section 3.9 of
+// docs/theory.md), by values of cells:
 //
 //	V_0 = 1 on cells of the goal, or of the safe set without one,    V_(t+1) = sum_j P_j (a_j - a_(j+1)),
 //

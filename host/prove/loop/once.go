@@ -36,7 +36,7 @@ type Result struct {
 // outside is why a start set that leaves the grid proves nothing.
 const outside = "the start set is not within the grid: bound each of its coordinates by itself, as in -1 <= x <= 1"
 
-// Once bounds the probability over one draw of the network, for all time (Theorem 1 of docs/theory.md, section 3.9).
+// Once bounds the probability over one draw of the network, for all time (docs/theory.md, section 3.9).
 //
 // Every cell has one ring. A set of cells whose images are within it is closed: on the event that the outputs
 // are within the rings of all its cells, whose probability is at least 1 - sum_c (1 - P_c), every trajectory that

@@ -31,27 +31,21 @@ func GridFile(box, grid, words string, columns []string, whole bool) ([]byte, er
 	if columns != nil && len(columns) != len(edges) {
 		return nil, fmt.Errorf("--names: %d names for %d inputs: give one for each", len(columns), len(edges))
 	}
-	type entry struct {
-		Name  string                 `json:"name"`
-		Kind  string                 `json:"kind"`
-		Safe  string                 `json:"safe"`
-		Boxes [][][2]json.RawMessage `json:"boxes"`
-	}
 	texts := make([][]json.RawMessage, len(edges))
 	for j, list := range edges {
 		for _, x := range list {
 			texts[j] = append(texts[j], decimalOf(x))
 		}
 	}
-	of := func(name string, at func(j int) (lo, hi int)) entry {
+	of := func(name string, at func(j int) (lo, hi int)) gridEntry {
 		var cell [][2]json.RawMessage
 		for j, ends := range texts {
 			lo, hi := at(j)
 			cell = append(cell, [2]json.RawMessage{ends[lo], ends[hi]})
 		}
-		return entry{name, kindRows, words, [][][2]json.RawMessage{cell}}
+		return gridEntry{name, kindRows, words, [][][2]json.RawMessage{cell}}
 	}
-	var entries []entry
+	var entries []gridEntry
 	for at := make([]int, len(edges)); ; {
 		name := strings.Trim(strings.ReplaceAll(fmt.Sprint(at), " ", ","), "[]")
 		entries = append(entries, of("cell "+name, func(j int) (lo, hi int) { return at[j], at[j] + 1 }))
@@ -69,6 +63,33 @@ func GridFile(box, grid, words string, columns []string, whole bool) ([]byte, er
 	if whole {
 		entries = append(entries, of("whole box", func(j int) (lo, hi int) { return 0, len(edges[j]) - 1 }))
 	}
+	return gridFile(columns, entries)
+}
+
+// UnionFile returns a property file with one task: T is the union of boxes of finite float64, S is words. Columns are as
+// in GridFile, and so are errors.
+func UnionFile(boxes []Box, words string, columns []string) ([]byte, error) {
+	e := gridEntry{Name: fmt.Sprintf("%d cells", len(boxes)), Kind: kindRows, Safe: words}
+	for _, b := range boxes {
+		var cell [][2]json.RawMessage
+		for j := range b.Lo {
+			cell = append(cell, [2]json.RawMessage{decimalOf(b.Lo[j]), decimalOf(b.Hi[j])})
+		}
+		e.Boxes = append(e.Boxes, cell)
+	}
+	return gridFile(columns, []gridEntry{e})
+}
+
+// gridEntry is a property of a file.
+type gridEntry struct {
+	Name  string                 `json:"name"`
+	Kind  string                 `json:"kind"`
+	Safe  string                 `json:"safe"`
+	Boxes [][][2]json.RawMessage `json:"boxes"`
+}
+
+// gridFile is a property file, a line for each entry.
+func gridFile(columns []string, entries []gridEntry) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("{")
 	if columns != nil {

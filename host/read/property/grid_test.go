@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -61,12 +62,23 @@ func TestGridFile(t *testing.T) {
 			gridCovers(t, ends, []Task{last}, 0)
 		}
 		gridCovers(t, ends, tasks, 0)
+		var boxes []Box
 		for _, task := range tasks {
+			boxes = append(boxes, task.T[0])
 			for j := range ends {
 				if task.T[0].Lo[j] != task.Inner[0].Lo[j] || task.T[0].Hi[j] != task.Inner[0].Hi[j] {
 					t.Fatalf("%s: %v was rounded: %v", file, task.T, task.Inner)
 				}
 			}
+		}
+		if file, err = UnionFile(boxes, "argmax_is:1", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if union, err := ReadFile(path, 2); err != nil || len(union) != 1 || !reflect.DeepEqual(union[0].T, boxes) || !reflect.DeepEqual(union[0].Inner, boxes) {
+			t.Fatalf("the union of %v: %v, %v", boxes, union, err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ var Table = []Field{
 	{Name: "decision.gap", Type: "number", Class: Proved, Bound: Down},
 	{Name: "decision.vote", Type: "number", Class: Proved, Bound: Down},
 	{Name: "decision.class_upper", Type: "numbers, omitted", Class: Proved, Bound: Up},
-	{Name: "decision.drawn_lower", Type: "number, omitted", Class: Said},
+	{Name: "decision.drawn_lower", Type: "number, omitted", Class: Said, Bound: Down},
 	{Name: "decision.class_of", Type: "string, omitted", Class: Said},
 	{Name: "decision.rival_gap", Type: "number, omitted", Class: Proved, Bound: Down},
 	{Name: "decision.action", Type: "integer, omitted", Class: Compared},

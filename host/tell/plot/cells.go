@@ -142,6 +142,16 @@ func (c *Cells) SafeTogether() (lower *big.Rat, cells int) {
 	return lower, cells
 }
 
+// SafeBoxes are those of the cells that are safe.
+func (c *Cells) SafeBoxes() (list []property.Box) {
+	for i := range c.list {
+		if c.list[i].verdict() == verdictSafe {
+			list = append(list, c.list[i].box)
+		}
+	}
+	return list
+}
+
 // Words say which part of the area is what: what is certified and refuted in percent rounded down, what is open up.
 func (c *Cells) Words() string {
 	safe, unsafe, open := c.Shares()

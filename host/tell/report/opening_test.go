@@ -59,7 +59,7 @@ func TestEach(t *testing.T) {
 	if list := drawnOf(result); len(list) != 2 || !strings.Contains(list[0], "for 1 of 1 records it is proved") || !strings.Contains(list[0], "on average 0.9375 or more") {
 		t.Errorf("%q", list)
 	}
-	if !slices.ContainsFunc(guaranteeOf(records), func(s sentence) bool { return s.Term == "each_lower" }) {
+	if !slices.ContainsFunc(guaranteeOf(records), func(s sentence) bool { return s.Term == "worst input" }) {
 		t.Error("each_lower is not explained")
 	}
 	if g := groupsOf(result); len(g.More) != 5 || !slices.Equal(g.Rows[0].More, []string{"0.9375", "1", "0", "0", "0.7500"}) {

@@ -67,9 +67,9 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 			return shown(r.Property)
 		}),
 		each("Method", func(_ int, r *record.Record) string {
-			words := r.MethodAsked()
-			if words != r.Method {
-				words += " (" + r.Method + ")"
+			words, won := record.MethodToday(r.MethodAsked()), record.MethodToday(r.Method)
+			if words != won {
+				words += " (" + won + ")"
 			}
 			return shown(words)
 		}),
@@ -173,7 +173,7 @@ func guaranteeOf(records []record.Placed) []sentence {
 		list[0].Words = "the share of " + of + " that give, for every single x in T, an output in S. It says nothing of any other network. One network has to be right on the whole region."
 	}
 	if each {
-		list = append(list, sentence{"each_lower", "proved: at each single x in T a network that is drawn anew there gives an output in S with at least this probability. It is never less than p_lower, and no verdict rests on it."})
+		list = append(list, sentence{"worst input", "each_lower, proved: at each single x in T a network that is drawn anew there gives an output in S with at least this probability. It is never less than p_lower, and no verdict rests on it."})
 	}
 	if parents.N > 0 {
 		lower, upper := parents.Means()

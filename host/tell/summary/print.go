@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,12 @@ const (
 )
 
 // Print writes the result for people: contradictions first. Numbers are rounded as bounds are.
-func (r *Result) Print(w io.Writer) error {
+func (r *Result) Print(w io.Writer) error { return r.PrintWithin(w, math.MaxInt) }
+
+// PrintWithin is Print in lines of at most width characters, if no word is longer, for a terminal.
+func (r *Result) PrintWithin(w io.Writer, width int) error {
 	b := bufio.NewWriter(w)
-	p := &printer{b, r, nil}
+	p := &printer{b, r, nil, width}
 	p.pairs("CONTRADICTED: %s certified bounds exclude each other; one of each pair is wrong:", r.Contradictions)
 	p.facts()
 	p.histogram()
@@ -39,6 +43,7 @@ type printer struct {
 	r *Result
 	// digests are those of files by their names, empty where several have one name.
 	digests map[string]string
+	width   int
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -47,7 +52,7 @@ func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n",
 func (p *printer) fact(name, format string, args ...any) {
 	line := fmt.Sprintf("%-13s", name)
 	for word := range strings.SplitSeq(fmt.Sprintf(format, args...), " ") {
-		if len(line) > len(indent) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if len(line) > len(indent) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width {
 			fmt.Fprintln(p, line)
 			line = indent
 		}
@@ -56,12 +61,8 @@ func (p *printer) fact(name, format string, args ...any) {
 	fmt.Fprintln(p, line)
 }
 
-// width is the number of columns of what is printed, but for long words, and indent is in front of
-// what is said of a fact.
-const (
-	width  = 80
-	indent = "             "
-)
+// indent is in front of what is said of a fact.
+const indent = "             "
 
 func (p *printer) pairs(head string, list []Contradiction) {
 	if len(list) == 0 {
@@ -266,6 +267,12 @@ func (p *printer) groups() {
 		if !same {
 			names, differ = append(names, c.name), append(differ, c.of)
 		} else if first != "" {
+			switch g := &p.r.Groups[0]; c.name {
+			case "posterior":
+				first = named(g.Posterior, g.PosteriorSHA256)
+			case "inputs":
+				first = named(g.Inputs, g.InputsSHA256)
+			}
 			p.fact("all "+c.name, "%s", short(first))
 		}
 	}
@@ -314,7 +321,7 @@ func (p *printer) table(names []string, differ []func(*Group) string) {
 	if p.r.Stopped == 0 {
 		without("stopped")
 	}
-	if wide(rows) > width {
+	if wide(rows) > p.width {
 		without("seconds")
 	}
 	p.print(rows, len(names))
@@ -328,7 +335,7 @@ func (p *printer) print(rows [][]string, texts int) {
 		}
 		return most
 	}
-	for wide(rows) > width && texts > 0 {
+	for wide(rows) > p.width && texts > 0 {
 		at := 0
 		for k := range texts {
 			if longest(k) > longest(at) {
