@@ -35,18 +35,18 @@ func TestPrintLine(t *testing.T) {
 	}
 }
 
-// TestInspectedWords: what a file says in words is of one line each, wrapped, without control characters.
+// TestInspectedWords: what a file says in words is of one line each, without control characters.
 func TestInspectedWords(t *testing.T) {
 	p, err := format.Read(filepath.Join("..", "..", "testdata", "tiny-2-3-2-tanh.npz"), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Input.FeaturesOf = "a network\n17 weights, 0 of them random \x1b[31m" + strings.Repeat(" word", 20)
+	p.Input.FeaturesOf = "a network\n17 weights, 0 of them random \x1b[31m"
 	var b strings.Builder
 	if err := inspect(p, &b); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); strings.Contains(text, "\n17 weights, 0") || strings.Contains(text, "\x1b") || !strings.Contains(text, "word\n  word") {
+	if text := b.String(); strings.Contains(text, "\n17 weights, 0") || strings.Contains(text, "\x1b") {
 		t.Errorf("%q", text)
 	}
 }
