@@ -20,8 +20,8 @@ import (
 const conformalAbout = `psafe conformal makes prediction sets of result files of --target decision: sets
 of classes that hold the true class of a new point with probability 1 - alpha -
 delta, whoever moves the point within T, and however wrong the posterior is.
-The points of --calibration, certified at --eps 0 with their labels, say how
-large sets have to be (docs/decisions.md).
+The points of --calibration, certified at --eps 0 with their labels and the
+--clip of the new ones, say how large sets have to be (docs/decisions.md).
 
   psafe certify --posterior net.npz --inputs cal.npy --label cal-labels.npy \
     --eps 0 --target decision --draws 1000 --out cal.jsonl
@@ -162,7 +162,7 @@ func (c *conformalFlags) print(w io.Writer, q *conformal.Quantile, groups []*con
 	fmt.Fprintf(text, "with probability >= %s over %s, a set holds the true class for all of T\n", percentDown(q.Promise), of)
 	switch {
 	case q.Rank > q.Points:
-		fmt.Fprintf(text, "all sets are full: for --alpha %s at least %d calibration points are needed\n", c.alpha, q.Enough)
+		fmt.Fprintf(text, "all sets are full: for --alpha %s at least %v calibration points are needed\n", c.alpha, q.Enough)
 	case full(q):
 		fmt.Fprintf(text, "all sets are full: %d or more calibration points have nothing proved of their class; try a larger --alpha, or more --draws\n", q.Points-q.Rank+1)
 	}
@@ -188,5 +188,6 @@ func percentDown(p *big.Rat) string {
 		return "0"
 	}
 	scaled := new(big.Int).Quo(new(big.Int).Mul(p.Num(), big.NewInt(10000)), p.Denom())
-	return strings.TrimRight(new(big.Rat).SetFrac(scaled, big.NewInt(10000)).FloatString(4), "0")
+	text := strings.TrimRight(new(big.Rat).SetFrac(scaled, big.NewInt(10000)).FloatString(4), "0")
+	return strings.TrimSuffix(text, ".")
 }

@@ -180,12 +180,12 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%d weights, %d of them random\n", weightsOf(p), random)
 	if of := p.Input.FeaturesOf; of != "" {
-		fmt.Fprintf(w, "inputs are features of: %s\n", of)
+		printWrapped(w, "inputs are features of: "+plain(of))
 	}
 	if s := p.Finite(); s != nil {
 		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
 		if s.DrawsOf != "" {
-			fmt.Fprintf(w, "independent draws of: %s\n", s.DrawsOf)
+			printWrapped(w, "independent draws of: "+plain(s.DrawsOf))
 		}
 	}
 	if random > 0 && p.Independent() {

@@ -102,6 +102,13 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		}
 	}
 	m.tasks.words = m.out.path + cellsSuffix
+	if m.union && !m.resume { // not at the end, when all else is done
+		for _, suffix := range []string{unionSuffix, unionRecordSuffix} {
+			if err := outfile.Refuse(m.out.path+suffix, m.out.old(), m.figure, m.posterior); err != nil {
+				return nil, fmt.Errorf("--union: %w", err)
+			}
+		}
+	}
 	if m.figure != "" && !m.resume {
 		if err := outfile.Refuse(m.figure, m.out.old(), m.out.path, m.tasks.words, m.posterior); err != nil {
 			return nil, fmt.Errorf("--figure %w", err)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"psafe/host/read/property"
 )
@@ -204,7 +205,8 @@ func (d *decision) verdict() string {
 
 // Claims reports whether the decision, if there is one, claims a bound.
 func (d *decision) Claims() bool {
-	return d != nil && !(d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Is(0) && d.RivalGap == nil)
+	return d != nil && !(d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Is(0) && d.RivalGap == nil &&
+		!slices.ContainsFunc(d.ClassUpper, func(u *Decimal) bool { return !u.Is(1) }))
 }
 
 // Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of

@@ -44,3 +44,16 @@ func TestPlansElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestClassUpperClaims: an upper bound of a single class is a claim, where nothing is proved of another.
+func TestClassUpperClaims(t *testing.T) {
+	for text, claims := range map[string]bool{`[1,1,1]`: false, `[1,0.25,1]`: true, `[]`: false} {
+		var d decision
+		if err := json.Unmarshal([]byte(`{"lower":0,"rival_upper":1,"gap":-1,"vote":0,"class_upper":`+text+`}`), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Claims() != claims {
+			t.Errorf("%s: %v", text, !claims)
+		}
+	}
+}

@@ -27,11 +27,13 @@ type Calibration struct {
 	scores []score
 }
 
-// point is a point of a data file.
+// point is a point of a data file, or of an array of a NumPy archive.
 type point struct {
-	file  string
-	index int
+	file, array string
+	index       int
 }
+
+func pointOf(r *record.Record) point { return point{r.InputsSHA256, r.Member(), r.Index} }
 
 // run counts the records of a run: calibration points that are left out must not depend on what came out.
 type run struct{ seen, tasks int }
@@ -57,7 +59,10 @@ func (c *Calibration) Add(p *record.Placed) error {
 	if err := c.same(p); err != nil {
 		return err
 	}
-	at := point{r.InputsSHA256, r.Index}
+	if clip := clipOf(r); clip != clipOf(c.first) {
+		return fmt.Errorf("%s: its --clip is %q, that of the first calibration record %q: certify all calibration points with one", p.Place(), clip, clipOf(c.first))
+	}
+	at := pointOf(r)
 	if c.points[at] {
 		return fmt.Errorf("%s: point %d is there twice: give each calibration point once", p.Place(), r.Index)
 	}
@@ -83,7 +88,7 @@ func (c *Calibration) same(p *record.Placed) error {
 	if strings.Contains(r.Flags, "link probit") {
 		return fmt.Errorf("%s: it is about the probit rule, which is no mean over networks: leave link out", p.Place())
 	}
-	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive,
+	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ","),
 		or(r.MeanSHA256, r.Mean), or(r.StdSHA256, r.Std), r.InputScale, r.Channels}, "\n")
 	if c.first == nil {
 		c.first, c.asked = r, asked
@@ -94,6 +99,9 @@ func (c *Calibration) same(p *record.Placed) error {
 	}
 	return nil
 }
+
+// clipOf is the interval that T is cut to, in words.
+func clipOf(r *record.Record) string { return or(r.ClipSHA256, strings.Join(r.Clip, ",")) }
 
 // or is the first text that is there.
 func or(a, b string) string {
@@ -109,7 +117,7 @@ type Quantile struct {
 	// there are fewer, Rank being that place.
 	Points, Rank int
 	// Enough is from how many points on a place is not beyond the last: (1 - alpha) / alpha, rounded up.
-	Enough int
+	Enough *big.Int
 	Q      *big.Rat
 	// Promise is at most the probability, over calibration points, drawn networks and a new point, that its set
 	// holds its class: 1 - alpha, less delta if scores are of drawn networks.
@@ -151,7 +159,7 @@ func (c *Calibration) Quantile() (*Quantile, error) {
 	slices.SortFunc(all, (*big.Rat).Cmp)
 	place := new(big.Rat).Sub(one, c.Alpha.Rat())
 	place.Mul(place, big.NewRat(int64(n)+1, 1))
-	q.Rank, q.Enough = ceil(place), ceil(new(big.Rat).Quo(new(big.Rat).Sub(one, c.Alpha.Rat()), c.Alpha.Rat()))
+	q.Rank, q.Enough = int(ceil(place).Int64()), ceil(new(big.Rat).Quo(new(big.Rat).Sub(one, c.Alpha.Rat()), c.Alpha.Rat()))
 	if q.Rank <= n {
 		q.Q = all[q.Rank-1]
 	}
@@ -159,12 +167,12 @@ func (c *Calibration) Quantile() (*Quantile, error) {
 }
 
 // ceil is the least integer at or above x.
-func ceil(x *big.Rat) int {
+func ceil(x *big.Rat) *big.Int {
 	whole, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
 	if rest.Sign() > 0 {
 		whole.Add(whole, big.NewInt(1))
 	}
-	return int(whole.Int64())
+	return whole
 }
 
 // hoeffdingUp is at least sqrt(ln(n/delta) / (2 D)): by more than that a mean of D independent numbers of [0, 1] is

@@ -162,6 +162,8 @@ func TestRefusals(t *testing.T) {
 		"has no decision":       func(p *record.Placed) { p.Decision = nil },
 		"not that of the first": func(p *record.Placed) { p.PosteriorSHA256 = "b" },
 		"inputs are scaled":     func(p *record.Placed) { p.Std = "0.5" },
+		"posterior, or how":     func(p *record.Placed) { p.Activations = []string{"tanh"} },
+		"its --clip":            func(p *record.Placed) { p.Clip = []string{"0", "1"} },
 		"there twice":           func(p *record.Placed) { p.Index, p.Label = 0, new(1) },
 		"probit rule":           func(p *record.Placed) { p.Flags += " --link probit" },
 		"1 of 2 records":        func(p *record.Placed) { p.Run = "s" },
@@ -173,6 +175,9 @@ func TestRefusals(t *testing.T) {
 	if err := add(func(*record.Placed) {}); err != nil {
 		t.Fatal(err)
 	}
+	if err := add(func(p *record.Placed) { p.Index, p.Inputs, p.Label = 0, "x.npz:new", new(1) }); err != nil {
+		t.Errorf("a point of another array of an archive: %v", err)
+	}
 	w := newWorld(rand.New(rand.NewPCG(1, 1)), 5, 3)
 	c := &Calibration{Alpha: property.MustExact("0.1"), Delta: property.MustExact("0.1"), Labels: w.class}
 	p := placed(0, "0", w.class[0], 0.5, w.upper[0])
@@ -181,7 +186,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, err := c.Quantile()
-	if err != nil || q.Q.Cmp(big.NewRat(1, 1)) != 0 || q.Enough != 9 {
+	if err != nil || q.Q.Cmp(big.NewRat(1, 1)) != 0 || q.Enough.Int64() != 9 {
 		t.Fatalf("one point: %+v, %v", q, err)
 	}
 	for want, change := range map[string]func(*record.Placed){

@@ -62,7 +62,7 @@ type Group struct {
 // and about the class that the mean network says: who needs the true class to make a set does not predict.
 func (s *Sets) Add(p *record.Placed) (*Set, error) {
 	r := p.Record
-	at := setOf{point{r.InputsSHA256, r.Index}, r.Norm, r.Eps}
+	at := setOf{pointOf(r), r.Norm, r.Eps}
 	switch {
 	case r.Decision == nil || r.Decision.ClassUpper == nil || r.Eps == "":
 		return nil, fmt.Errorf("%s: it has no decision with class_upper around a point: make it with psafe certify --target decision", p.Place())
@@ -70,6 +70,9 @@ func (s *Sets) Add(p *record.Placed) (*Set, error) {
 		return nil, fmt.Errorf("%s: its class was given: make sets of records without --label, as the true class of a new point is not known", p.Place())
 	case s.Calibration.points[at.point]:
 		return nil, fmt.Errorf("%s: point %d is a calibration point: sets are for other points", p.Place(), r.Index)
+	case len(r.Clip) > 0 && clipOf(r) != clipOf(s.Calibration.first):
+		return nil, fmt.Errorf("%s: its --clip is %q, that of the calibration records %q: the true point may be outside of T: certify these with the same --clip, which refuses points outside",
+			p.Place(), clipOf(r), clipOf(s.Calibration.first))
 	case s.Labels != nil && r.Index >= len(s.Labels):
 		return nil, fmt.Errorf("%s: point %d has no label in --label: give the labels of this data file", p.Place(), r.Index)
 	case s.seen[at]:
