@@ -220,18 +220,26 @@ func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, re
 	inner.Method.Cells = &parts
 	return inner.Each(ctx, func(r *record.Record) {
 		result.PosteriorScale, result.PosteriorSD, result.PosteriorSDSHA256, result.Activations = r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Activations
-		bound := float64(r.PLower)
-		if p.Fresh {
-			bound = 0
-			if r.EachLower != nil {
-				bound = float64(*r.EachLower)
-			}
-		}
-		// As the record writes it, which psafe check takes.
-		if d, err := property.NewDecimal(record.Down(bound).Exact().String()); err == nil && r.Task < len(rings) {
-			rings[r.Task].P = d.Lo
+		if r.Task < len(rings) {
+			rings[r.Task].P = boundOf(p, r)
 		}
 	})
+}
+
+// boundOf is what a record proves of its ring, as the record writes it, which psafe check takes.
+func boundOf(p *plant.Plant, r *record.Record) float64 {
+	bound := float64(r.PLower)
+	if p.Fresh {
+		bound = 0
+		if r.EachLower != nil {
+			bound = float64(*r.EachLower)
+		}
+	}
+	d, err := property.NewDecimal(record.Down(bound).Exact().String())
+	if err != nil {
+		return 0
+	}
+	return d.Lo
 }
 
 // isAbout reports whether a property that was read is about all of a cell, and its safe set is within the box of outputs.
