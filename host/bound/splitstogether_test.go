@@ -48,7 +48,7 @@ func lockstepPosterior(r *rand.Rand, large bool) *posterior.Posterior {
 // hidden layers and the last, blocks that are full and not, with phases and without, mixtures, noise at some layers,
 // inputs that are never negative, sums that overflow.
 func TestTogether(t *testing.T) {
-	for seed := range testscale.Cases(t, 400) {
+	for seed := range testscale.Cases(t, 100) {
 		large := seed%5 == 4
 		post := lockstepPosterior(rand.New(rand.NewPCG(uint64(seed), 71)), large)
 		prec := bound.Precision(seed % 2)
@@ -60,7 +60,7 @@ func TestTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := []int{2, 3, 7, 30}[seed/2%4]
+		n := []int{2, 3, 7, 12}[seed/2%4]
 		alike := seed%3 == 0 // all ask for the same at the same time
 		search := func(i int, turn *bound.Turn) []any {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
