@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
@@ -18,6 +20,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
+	"psafe/internal/testkit/provetest"
 	"psafe/internal/testscale"
 )
 
@@ -237,5 +240,41 @@ func TestOneOfSeveralLies(t *testing.T) {
 				t.Errorf("%+v: dropped %v", cfg, dropped)
 			}
 		}
+	}
+}
+
+// TestLateRecheck: an honest device is not said to lie, whenever the time of a task is up: what is asked again later is
+// what was asked.
+func TestLateRecheck(t *testing.T) {
+	post, tasks := provetest.Deep(4, 0.03, 4)
+	run := func(end int) int {
+		e, err := engine.New(fallback.New(bound.Float32), func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		// Not affordable but the first time, so that the others come last.
+		e.Recheck(engine.Recheck{Share: 1e-9, Tell: func(d *engine.Dropped) { t.Errorf("ended at look %d: %v", end, d) }})
+		var mu sync.Mutex
+		looks := 0
+		e.Seen(func(p *engine.Part) {
+			mu.Lock()
+			defer mu.Unlock()
+			if looks++; looks == end {
+				for p.Of != nil {
+					p = p.Of
+				}
+				p.Expire()
+			}
+		})
+		cfg := prove.Config{Method: prove.Phases, Cells: 1, NoUpper: true, TimeLimit: time.Hour}
+		if err := prove.Run(t.Context(), []*engine.Engine{e}, cfg, tasks[1:2], nil, func(*claim.Result) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return looks
+	}
+	all := run(0)
+	for end := all - all/4; end <= all; end += 1 + all/4/testscale.Cases(t, 60) { // leaves come late
+		run(end)
 	}
 }

@@ -147,7 +147,7 @@ func (a *answer) numbers() []float64 {
 	return all
 }
 
-// ask asks the device.
+// ask asks the device. It asks a copy: a recheck may come late, when the question has another tau.
 func (q *question) ask(ctx context.Context, e *engine.Engine) (found *answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (q *question) ask(ctx context.Context, e *engine.Engine) (found *answer, er
 		q.device.Lock()
 		defer q.device.Unlock()
 	}
-	err = engine.Guarded(e, "leaves of phases", []*question{q}, func(m *bound.Model, part []*question) (answers []engine.Answer, err error) {
+	err = engine.Guarded(e, "leaves of phases", []*question{new(*q)}, func(m *bound.Model, part []*question) (answers []engine.Answer, err error) {
 		for _, q := range part {
 			got, err := q.on(e, m)
 			if err != nil {
