@@ -33,6 +33,7 @@ the same bytes.
   psafe plot radii radii.jsonl --out fig.svg        share certified up to eps
   psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
   psafe plot map map.jsonl --out fig.svg            verdicts of boxes
+  psafe plot map loop.json --out fig.svg            cells of a closed loop
   psafe plot eps DIR --title "MNIST" --size 5x3.5 --out fig.pdf`
 
 // plotFlags are all flags of plot as typed.
@@ -51,7 +52,7 @@ func (p *plotFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+", the method being the one asked for; bars: what has a group, and with method a bar, of its own; histogram: what has a panel of its own, eps too (default none); radii: by default posterior, as the method may be another at each radius")
 	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, each (the worst inputs), decision (the class is the posterior predictive's) or vote (that of a majority); histogram: p_safe or radii")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named, required; map: the property file, if it is not where the records say")
-	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap, map: which two coordinates are the axes, from 0 on")
+	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap, map: which two coordinates are the axes, from 0 on; of a loop's others the cells in the middle of the start set are shown")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
 	f.StringVar(&p.title, "title", "", "heading above the figure")
 	f.StringVar(&p.size, "size", "", "width x height in inches, such as 5x3.5; texts keep their sizes (default what the figure needs)")
@@ -86,6 +87,16 @@ func plotCommand() *cobra.Command {
 		inputs := append([]string{property.FileOf(p.points)}, files...)
 		if err := p.out.refuse(inputs...); err != nil {
 			return err
+		}
+		drawing, err := p.loopFigure(f.Arg(0), files)
+		if err != nil {
+			return err
+		}
+		if drawing != nil {
+			if err := p.frame(drawing); err != nil {
+				return err
+			}
+			return p.write(drawing, format, inputs)
 		}
 		var records []record.Placed
 		for _, file := range files {

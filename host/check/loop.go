@@ -32,9 +32,15 @@ type looped struct {
 	CellsSHA256     string `json:"cells_sha256,omitempty"`
 	Records         string `json:"records,omitempty"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
-	Version         string `json:"version"`
-	Numerics        int    `json:"numerics"`
-	Guarantee       string `json:"guarantee"`
+
+	PosteriorScale    string   `json:"posterior_scale,omitempty"`
+	PosteriorSD       string   `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string   `json:"posterior_sd_sha256,omitempty"`
+	Activations       []string `json:"activations,omitempty"`
+
+	Version   string `json:"version"`
+	Numerics  int    `json:"numerics"`
+	Guarantee string `json:"guarantee"`
 }
 
 // IsLoop reports whether a file is the result of a loop.
@@ -70,12 +76,21 @@ func (c *Checker) Loop(ctx context.Context, text []byte, each func()) (refused, 
 		return fmt.Errorf("steps: they are %d, the plant file says %d", r.Steps, p.Steps), nil
 	case r.Statement != saysOf(p, r.Steps):
 		return fmt.Errorf("statement: it is not that of the plant file"), nil
+	case r.Guarantee != record.Guarantee:
+		return fmt.Errorf("guarantee: it is %.80q", r.Guarantee), nil
+	case r.Grid != p.Cells() || r.Used < 0 || r.Used > r.Grid:
+		return fmt.Errorf("grid: it has %d cells, of which %d are used; by the plant file there are %d", r.Grid, r.Used, p.Cells()), nil
 	case r.PLower.Is(0):
 		return nil, nil
+	case r.Why != "":
+		return fmt.Errorf("why: it says why nothing is proved, and p_lower is %v", r.PLower), nil
 	}
 	rings, refused, err := c.rings(ctx, &r, p, each)
-	if refused != nil || err != nil {
+	switch {
+	case refused != nil || err != nil:
 		return refused, err
+	case r.Certified != len(rings):
+		return fmt.Errorf("certified: it is %d, records are of %d cells", r.Certified, len(rings)), nil
 	}
 	lower, steps, err := loop.Lower(p, rings)
 	switch {
@@ -107,6 +122,9 @@ func saysOf(p *plant.Plant, steps int) string {
 
 // rings proves the records of all cells and returns what they say, in the order of the properties.
 func (c *Checker) rings(ctx context.Context, r *looped, p *plant.Plant, each func()) (rings map[int][]loop.Ring, refused, err error) {
+	if r.Cells == "" && r.Records == "" { // the start set is within the goal
+		return nil, nil, nil
+	}
 	for _, path := range []string{r.Cells, r.Records} {
 		if err := there(path, ""); err != nil {
 			return nil, nil, err
@@ -161,7 +179,7 @@ func (c *Checker) rings(ctx context.Context, r *looped, p *plant.Plant, each fun
 	return rings, nil, nil
 }
 
-// ofCell takes the bound of a record that has been proved: of these cells, and of the posterior of all others, whose inputs
+// ofCell takes the bound of a record that has been proved: of these cells, and of the posterior of the result, whose inputs
 // are the coordinates themselves.
 func ofCell(line []byte, r *looped, p *plant.Plant, proved []*big.Rat, first **record.Record) error {
 	of, err := record.Parse(line)
@@ -179,8 +197,8 @@ func ofCell(line []byte, r *looped, p *plant.Plant, proved []*big.Rat, first **r
 		return fmt.Errorf("index: %d is none of the %d cells", of.Index, len(proved))
 	case proved[of.Index] != nil:
 		return fmt.Errorf("index: %d is there twice", of.Index)
-	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.PosteriorScale != one.PosteriorScale,
-		of.PosteriorSD != one.PosteriorSD, of.PosteriorSDSHA != one.PosteriorSDSHA, !slices.Equal(of.Activations, one.Activations),
+	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.PosteriorScale != r.PosteriorScale,
+		of.PosteriorSD != r.PosteriorSD, of.PosteriorSDSHA != r.PosteriorSDSHA256, !slices.Equal(of.Activations, r.Activations),
 		of.Mean != one.Mean, of.MeanSHA256 != "", of.Std != one.Std, of.StdSHA256 != "", of.Mean != "" && of.Mean != "posterior", of.Std != of.Mean:
 		return fmt.Errorf("posterior: it is another than that of the result, or has other inputs than the state")
 	}

@@ -74,6 +74,15 @@ func TestLoopRefused(t *testing.T) {
 		{`"loop": "once"`, `"loop": "each-step"`, "loop: it is"},
 		{`stays safe for all time`, `stays safe for a time`, "statement:"},
 		{`"p_lower": 0.`, `"p_lower": 1.`, "p_lower: it is no probability"},
+		{`"posterior_scale": "sd"`, `"posterior_scale": "variance"`, "posterior: it is another"},
+		{`"posterior_scale": "sd"`, `"posterior_scale": "sd", "posterior_sd": "0.05"`, "posterior: it is another"},
+		{`"posterior_scale": "sd"`, `"posterior_scale": "sd", "posterior_sd_sha256": "05"`, "posterior: it is another"},
+		{`"relu"`, `"tanh"`, "posterior: it is another"},
+		{`"certified bounds,`, `"exact bounds,`, "guarantee: it is"},
+		{`"certified": `, `"certified": 1`, "certified: it is"},
+		{`"used": `, `"used": 9`, "grid: it has"},
+		{`"grid": 16`, `"grid": 1`, "grid: it has"},
+		{`"grid": 16`, `"why": "so", "grid": 16`, "why: it says"},
 		{`"grid": 16`, `"steps": 4, "grid": 16`, "steps:"},
 		{`"grid": 16`, `"other": 4, "grid": 16`, "other"},
 		{r.PosteriorSHA256, r.PlantSHA256, "posterior: it is another"},
@@ -106,11 +115,13 @@ func TestLoopRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := looped{CellsSHA256: r.CellsSHA256, PosteriorSHA256: r.PosteriorSHA256}
+	whole := looped{CellsSHA256: r.CellsSHA256, PosteriorSHA256: r.PosteriorSHA256, PosteriorScale: r.PosteriorScale, Activations: r.Activations}
+	if err := ofCell([]byte(first), &whole, p, make([]*big.Rat, 9), new(*record.Record)); err != nil {
+		t.Error(err)
+	}
 	for _, change := range []func(r *record.Record){
-		func(r *record.Record) { r.PosteriorScale = "variance" },
-		func(r *record.Record) { r.PosteriorSD = "0.05" },
-		func(r *record.Record) { r.Activations = []string{"tanh"} },
+		func(r *record.Record) { r.Mean, r.Std = "posterior", "posterior" },
+		func(r *record.Record) { r.Mean = "posterior" },
 	} {
 		other := *one
 		change(&other)

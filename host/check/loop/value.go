@@ -45,6 +45,7 @@ func clip(x, lo, hi *big.Rat) *big.Rat {
 var (
 	one, minusOne = big.NewRat(1, 1), big.NewRat(-1, 1)
 	quarter       = big.NewRat(15707963, 10000000) // below pi/2
+	nearZero      = big.NewRat(1, 1<<13)
 )
 
 // sines holds the sines of an interval: of its ends if it is within a quarter of the circle on both sides of 0; else no farther from
@@ -63,7 +64,20 @@ func sines(v span) span {
 // unit. Cutting x moves the sine by a unit at most, cutting its square the sum by sinh 8 < 1500. A term is cut
 // twice, by a unit each; what is cut grows by (64/6) (64/20) (64/42) < 53 at most in any later term, of which
 // there are 30: 2 x 30 x 30 x 53 units. All together is below 2^18 units; 2^20 are added on either side.
+//
+// Near 0, where units are wide for sines, it is between x - x^3/6 and that with x^5/120: at most |x| 2^-58 apart.
 func sine(x *big.Rat) span {
+	if new(big.Rat).Abs(x).Cmp(nearZero) <= 0 {
+		square := new(big.Rat).Mul(x, x)
+		third := new(big.Rat).Mul(square, x)
+		fifth := new(big.Rat).Mul(square, third)
+		a := new(big.Rat).Sub(x, third.Quo(third, big.NewRat(6, 1)))
+		b := new(big.Rat).Add(a, fifth.Quo(fifth, big.NewRat(120, 1)))
+		if x.Sign() < 0 {
+			a, b = b, a
+		}
+		return span{a, b}
+	}
 	if new(big.Rat).Abs(x).Cmp(big.NewRat(8, 1)) > 0 {
 		return span{minusOne, one}
 	}

@@ -19,6 +19,13 @@ func TestSine(t *testing.T) {
 	width := big.NewRat(1, 1<<60)
 	for k := int64(-24); k <= 24; k++ {
 		x := big.NewRat(k, 3)
+		if x := new(big.Rat).Quo(x, big.NewRat(1<<40, 1)); k%5 == 0 {
+			v, width := sine(x), new(big.Rat).Abs(x)
+			width.Quo(width, big.NewRat(1<<57, 1))
+			if s := exact(x); v.lo.Cmp(s) > 0 || v.hi.Cmp(s) < 0 || new(big.Rat).Sub(v.hi, v.lo).Cmp(width) > 0 {
+				t.Errorf("sin %v is not within %v to %v, or these are far apart", x, v.lo, v.hi)
+			}
+		}
 		v := sine(x)
 		if s := exact(x); v.lo.Cmp(s) > 0 || v.hi.Cmp(s) < 0 || new(big.Rat).Sub(v.hi, v.lo).Cmp(width) > 0 {
 			t.Errorf("sin %v is not within %v to %v, or these are far apart", x, v.lo, v.hi)

@@ -26,7 +26,7 @@ func (r *Record) Consistent() error {
 		return fmt.Errorf("require: %v is no probability", r.Require)
 	case r.Verdict != r.Follows():
 		return fmt.Errorf("verdict: it is %.40q, p_lower %v and p_upper %v make it %q", r.Verdict, r.PLower, r.PUpper, r.Follows())
-	case r.Guarantee != guarantee:
+	case r.Guarantee != Guarantee:
 		return fmt.Errorf("guarantee: it is %.80q", r.Guarantee)
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)

@@ -12,8 +12,8 @@ import (
 	"psafe/host/read/property"
 )
 
-// guarantee holds what every record says of its bounds.
-const guarantee = "certified bounds, real arithmetic, rounding included"
+// Guarantee is what every record says of its bounds.
+const Guarantee = "certified bounds, real arithmetic, rounding included"
 
 // Record is a line of a result file, as docs/reference.md describes it. Numbers that are bounds
 // are kept as they are written: what is checked is the decimal. Fields with omitempty are left out

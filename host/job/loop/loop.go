@@ -61,9 +61,14 @@ type Result struct {
 	CellsSHA256     string `json:"cells_sha256,omitempty"`
 	Records         string `json:"records,omitempty"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
-	Version         string `json:"version"`
-	Numerics        int    `json:"numerics"`
-	Guarantee       string `json:"guarantee"`
+	// PosteriorScale to Activations say what was made of that file, as the records do.
+	PosteriorScale    string   `json:"posterior_scale,omitempty"`
+	PosteriorSD       string   `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string   `json:"posterior_sd_sha256,omitempty"`
+	Activations       []string `json:"activations,omitempty"`
+	Version           string   `json:"version"`
+	Numerics          int      `json:"numerics"`
+	Guarantee         string   `json:"guarantee"`
 }
 
 // Run does the job. Errors are those of certify.Job.Each, or name the plant file.
@@ -108,7 +113,7 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		if err := outfile.WriteFile(paths[0], j.old(), text, j.inputs()...); err != nil {
 			return nil, fmt.Errorf("--out %w", err)
 		}
-		if err := j.certify(ctx, p, cells, paths); err != nil {
+		if err := j.certify(ctx, p, cells, r); err != nil {
 			return nil, err
 		}
 	}
@@ -186,9 +191,9 @@ func (j *Job) refuse(paths [2]string) error {
 // whose boxes of outputs are narrow.
 const mostCells = 16
 
-// certify sets P of the rings of all cells to what records prove of them.
-func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, paths [2]string) error {
-	tasks, err := property.ReadFile(paths[0], len(p.Outputs))
+// certify sets P of the rings of all cells to what records prove of them, and says in the result of which posterior they are.
+func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, result *Result) error {
+	tasks, err := property.ReadFile(result.Cells, len(p.Outputs))
 	if err != nil {
 		return err
 	}
@@ -205,8 +210,8 @@ func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, pa
 		}
 	}
 	inner := j.Certify
-	inner.Out.Path = paths[1]
-	inner.Tasks = certify.Tasks{File: paths[0]}
+	inner.Out.Path = result.Records
+	inner.Tasks = certify.Tasks{File: result.Cells}
 	inner.Method.NoUpper, inner.Method.Each = true, p.Fresh
 	parts := mostCells
 	if p.Fresh { // narrow rings hold with no high probability, however finely their cells are cut
@@ -214,18 +219,27 @@ func (j *Job) certify(ctx context.Context, p *plant.Plant, cells []loop.Cell, pa
 	}
 	inner.Method.Cells = &parts
 	return inner.Each(ctx, func(r *record.Record) {
-		bound := float64(r.PLower)
-		if p.Fresh {
-			bound = 0
-			if r.EachLower != nil {
-				bound = float64(*r.EachLower)
-			}
-		}
-		// As the record writes it, which psafe check takes.
-		if d, err := property.NewDecimal(record.Down(bound).Exact().String()); err == nil && r.Task < len(rings) {
-			rings[r.Task].P = d.Lo
+		result.PosteriorScale, result.PosteriorSD, result.PosteriorSDSHA256, result.Activations = r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Activations
+		if r.Task < len(rings) {
+			rings[r.Task].P = boundOf(p, r)
 		}
 	})
+}
+
+// boundOf is what a record proves of its ring, as the record writes it, which psafe check takes.
+func boundOf(p *plant.Plant, r *record.Record) float64 {
+	bound := float64(r.PLower)
+	if p.Fresh {
+		bound = 0
+		if r.EachLower != nil {
+			bound = float64(*r.EachLower)
+		}
+	}
+	d, err := property.NewDecimal(record.Down(bound).Exact().String())
+	if err != nil {
+		return 0
+	}
+	return d.Lo
 }
 
 // isAbout reports whether a property that was read is about all of a cell, and its safe set is within the box of outputs.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"psafe/fallback"
-	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	"psafe/host/model/posterior"
@@ -153,17 +152,4 @@ func TestResumeLoop(t *testing.T) {
 			t.Errorf("the result is another: %s", after)
 		}
 	}
-}
-
-// boxOf is the box of one output that a task asks for.
-func boxOf(task *property.Task) []arith.Interval {
-	v := arith.Of(0, 0)
-	for _, row := range task.S.Rows {
-		if row.CLo[0] > 0 {
-			v.Lo = -row.D
-		} else {
-			v.Hi = row.D
-		}
-	}
-	return []arith.Interval{v}
 }

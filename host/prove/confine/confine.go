@@ -33,8 +33,17 @@ const (
 	mostWork = 1 << 21
 )
 
-// MostAtATime is how many tasks go on beside each other at most.
-const MostAtATime = 64
+// MostAtATime is how many tasks go on beside each other at most, and mostBytes how much memory of the host they
+// may take together: a device may have ten times as much.
+const (
+	MostAtATime = 64
+	mostBytes   = 4 << 30
+)
+
+// atATime is how many tasks go on beside each other.
+func atATime(e *engine.Engine) int {
+	return min(MostAtATime, e.AtATime(min(e.Budget(), mostBytes), BytesApprox(e), 1))
+}
 
 // Fits says in one line why this method is none for a posterior; nil if it is one.
 func Fits(p *posterior.Posterior) error {
@@ -77,9 +86,9 @@ func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Ta
 	for i := range tasks {
 		results[i], errs[i] = claim.NewResult(&tasks[i], "phases"), unprepared
 	}
-	atATime := min(MostAtATime, e.AtATime(e.Budget(), BytesApprox(e), 1))
-	for first := 0; first < len(tasks); first += atATime {
-		end := min(len(tasks), first+atATime)
+	some := atATime(e)
+	for first := 0; first < len(tasks); first += some {
+		end := min(len(tasks), first+some)
 		fault.Gather(end-first, func(k int, ask func(*asked)) {
 			i := first + k
 			if errs[i] == nil {

@@ -112,3 +112,28 @@ func TestTogetherFaults(t *testing.T) {
 		}
 	}
 }
+
+// large is a wide device with more memory than hosts have.
+type large struct{ bound.Device }
+
+func (d large) MemoryLimit() int64         { return 1 << 40 }
+func (d large) PreferredBatchBytes() int64 { return 1 << 40 }
+
+// TestMemoryOfTasks: as many tasks go on beside each other as the host has room for, however much the device has.
+func TestMemoryOfTasks(t *testing.T) {
+	for _, c := range []struct {
+		hidden    int
+		all, some bool
+	}{{12, true, false}, {700, false, true}} {
+		post, _ := caseOf(rand.New(rand.NewPCG(4, 223)), 0.02, 0.2, 3, c.hidden, c.hidden, 2)
+		e, err := engine.New(large{fallback.New(bound.Float32)}, nil, post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := atATime(e)
+		if all, some := n == MostAtATime, n > 1 && int64(n)*BytesApprox(e) <= 4<<30 && int64(n+1)*BytesApprox(e) > 4<<30; all != c.all || some != c.some {
+			t.Errorf("%d neurons: %d tasks of %d bytes beside each other", c.hidden, n, BytesApprox(e))
+		}
+		e.Close()
+	}
+}

@@ -34,6 +34,9 @@ func drawLine(r *rand.Rand) *line {
 		c: sixteenths(r, 20), d: sixteenths(r, 16), h: big.NewRat(r.Int64N(16)+1, 8), noise: big.NewRat(r.Int64N(3), 32),
 		lo: big.NewRat(-1, 1), hi: big.NewRat(1, 1), cells: 1 << (1 + r.IntN(5)), steps: 1 + r.IntN(4), beyond: new(big.Rat),
 	}
+	if r.IntN(2) == 0 { // of which more is proved
+		l.c, l.d = sixteenths(r, 8), sixteenths(r, 6)
+	}
 	l.startLo = big.NewRat(r.Int64N(7)-4, 8)
 	if r.IntN(20) == 0 {
 		l.startLo = big.NewRat(-9, 8)
@@ -232,6 +235,27 @@ func TestUnion(t *testing.T) {
 	all := []arith.Interval{arith.Of(-1, 1)}
 	if got := l.read(t, plant.Once).Once([]Cell{{0, []Ring{{all, 0.75}}}, {1, []Ring{{all, 0.75}}}}); got.Lower != 0.5 {
 		t.Errorf("%v proved, it is 0.5", got.Lower)
+	}
+}
+
+// TestNoStart: where no cell has a start nothing is proved, and psafe check says the same.
+func TestNoStart(t *testing.T) {
+	l := drawLine(rand.New(rand.NewPCG(1, 1)))
+	l.startLo, l.startHi = big.NewRat(-1, 2), big.NewRat(1, 2)
+	for _, semantics := range []string{plant.Once, plant.EachStep + "\nsteps: 1"} {
+		of := l.read(t, semantics)
+		of.Start = append(of.Start, &plant.Form{Constant: plant.Number{Exact: big.NewRat(-1, 1), Lo: -1, Hi: -1}})
+		of = New(of.Plant)
+		got := of.Once(nil)
+		if of.Fresh {
+			got = of.EachStep(nil)
+		}
+		if got.Lower != 0 || got.Why == "" {
+			t.Errorf("%s: %+v", semantics, got)
+		}
+		if lower, _, err := check.Lower(of.Plant, nil); err == nil {
+			t.Errorf("%s: the checker proves %v", semantics, lower)
+		}
 	}
 }
 

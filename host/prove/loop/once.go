@@ -112,6 +112,9 @@ func (l *Loop) reachable(images []Image, in []bool) (list []int, why string) {
 	if l.StartOutside() {
 		return nil, outside
 	}
+	if len(l.start) == 0 {
+		return nil, "no cell has a point of the start set"
+	}
 	seen := make([]bool, len(in))
 	add := func(c int) bool {
 		if !seen[c] {

@@ -150,6 +150,8 @@ func TestRefused(t *testing.T) {
 		{"v <= 1]", "v]", "no constraint"},
 		{"goal:", "gaol:", "goal"},
 		{"safe: [x + v >= -1.5]", "safe: []", "at least one entry"},
+		{"-0.5 <= x <= 0.5", "0.5 <= x <= -0.5", "start: no state is in it, by its constraints of x"},
+		{"v <= 1]", "v <= 1, 2*v >= 2.1]", "start: no state is in it, by its constraints of v"},
 		{"safe: [x + v >= -1.5]\n", "", "safe is missing"},
 		{"steps: 20", "steps: 20\nsteps: 21", "is given twice"},
 		{"[-1, 1]", "&a [-1, 1]", "are not read"},

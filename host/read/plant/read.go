@@ -297,8 +297,35 @@ func (p *Plant) readSets(top *table) error {
 			}
 			*set = append(*set, forms...)
 		}
+		if along, empty := set.empty(p); empty {
+			return at(n, "%s: no state is in it, by its constraints of %s: see to their order and signs", key, along)
+		}
 	}
 	return nil
+}
+
+// empty reports whether the constraints of one coordinate by itself contradict each other: most sets that are empty by
+// mistake are found so.
+func (s Set) empty(p *Plant) (along string, is bool) {
+	lo, hi := make([]*big.Rat, len(p.State)), make([]*big.Rat, len(p.State))
+	for _, f := range s {
+		if len(f.Terms) != 1 || f.Terms[0].Of.Of != nil {
+			continue
+		}
+		i, by := f.Terms[0].Of.Variable, f.Terms[0].By.Exact
+		root := new(big.Rat).Quo(f.Constant.Exact, by)
+		root.Neg(root)
+		if by.Sign() > 0 && (lo[i] == nil || root.Cmp(lo[i]) > 0) {
+			lo[i] = root
+		}
+		if by.Sign() < 0 && (hi[i] == nil || root.Cmp(hi[i]) < 0) {
+			hi[i] = root
+		}
+		if lo[i] != nil && hi[i] != nil && lo[i].Cmp(hi[i]) > 0 {
+			return p.State[i].Name, true
+		}
+	}
+	return "", false
 }
 
 func (p *Plant) readSemantics(top *table) error {
