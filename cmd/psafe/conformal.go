@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +78,11 @@ func (c *conformalFlags) run(ctx context.Context, files []string, stdout io.Writ
 			return fmt.Errorf("--label %w", err)
 		}
 	}
-	lines := bytes.NewBufferString("index,eps,size,classes,label\n")
+	lines := &bytes.Buffer{}
+	table := csv.NewWriter(lines) // a radius for each input has commas
+	if err := table.Write([]string{"index", "eps", "size", "classes", "label"}); err != nil {
+		return err
+	}
 	err = eachResult(ctx, files, func(p record.Placed) error {
 		s, err := sets.Add(&p)
 		if err != nil {
@@ -91,10 +96,9 @@ func (c *conformalFlags) run(ctx context.Context, files []string, stdout io.Writ
 		if s.Label >= 0 {
 			label = strconv.Itoa(s.Label)
 		}
-		fmt.Fprintf(lines, "%d,%s,%d,%s,%s\n", s.Index, s.Eps, len(s.Classes), strings.Join(words, " "), label)
-		return nil
+		return table.Write([]string{strconv.Itoa(s.Index), s.Eps, strconv.Itoa(len(s.Classes)), strings.Join(words, " "), label})
 	})
-	if err != nil {
+	if table.Flush(); err != nil {
 		return err
 	}
 	if c.out.path != "" {

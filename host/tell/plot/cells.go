@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -91,12 +92,7 @@ func (c *Cells) Shares() (safe, unsafe, open Share) {
 	for k := range of {
 		of[k].Area = new(big.Rat)
 	}
-	extent := make([]bool, len(c.list[0].box.Lo))
-	for i := range c.list {
-		for j := range extent {
-			extent[j] = extent[j] || c.list[i].box.Lo[j] < c.list[i].box.Hi[j]
-		}
-	}
+	extent := c.extent()
 	for i := range c.list {
 		k := 2
 		switch c.list[i].verdict() {
@@ -122,6 +118,48 @@ func (c *Cells) Shares() (safe, unsafe, open Share) {
 		}
 	}
 	return of[0], of[1], of[2]
+}
+
+// extent reports in which inputs some box has one.
+func (c *Cells) extent() []bool {
+	extent := make([]bool, c.Inputs())
+	for i := range c.list {
+		for j := range extent {
+			extent[j] = extent[j] || c.list[i].box.Lo[j] < c.list[i].box.Hi[j]
+		}
+	}
+	return extent
+}
+
+// apart reports whether no two boxes have more than edges in common.
+func (c *Cells) apart() bool {
+	var wide []int // inputs in which boxes have an extent, the one with the most lower ends first
+	ends := make([]int, c.Inputs())
+	for j, is := range c.extent() {
+		if is {
+			lower := map[float64]bool{}
+			for i := range c.list {
+				lower[c.list[i].box.Lo[j]] = true
+			}
+			wide, ends[j] = append(wide, j), len(lower)
+		}
+	}
+	if len(wide) == 0 {
+		return len(c.list) == 1
+	}
+	slices.SortStableFunc(wide, func(a, b int) int { return cmp.Compare(ends[b], ends[a]) })
+	first := wide[0]
+	order := slices.SortedFunc(slices.Values(c.list), func(a, b cellOf) int { return cmp.Compare(a.box.Lo[first], b.box.Lo[first]) })
+	for i := range order {
+		a := &order[i].box
+		for k := i + 1; k < len(order) && order[k].box.Lo[first] < a.Hi[first]; k++ {
+			b := &order[k].box
+			if !slices.ContainsFunc(wide, func(j int) bool { return !(a.Lo[j] < b.Hi[j] && b.Lo[j] < a.Hi[j]) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // SafeTogether is a lower bound of the probability that the networks are safe on all cells that are safe, and their
@@ -153,11 +191,17 @@ func (c *Cells) SafeBoxes() (list []property.Box) {
 }
 
 // Words say which part of the area is what: what is certified and refuted in percent rounded down, what is open up.
+// Of boxes that overlap they say how many.
 func (c *Cells) Words() string {
 	safe, unsafe, open := c.Shares()
 	percent := func(s Share) *big.Rat { return new(big.Rat).Mul(s.Area, big.NewRat(100, 1)) }
-	text := fmt.Sprintf("certified: %d of %d cells, %s %% of the area; refuted: %d, %s %%; open: %d, %s %%", safe.Cells, c.N(), record.DecimalDown(percent(safe), 3),
-		unsafe.Cells, record.DecimalDown(percent(unsafe), 3), open.Cells, record.DecimalUp(percent(open), 3))
+	text := fmt.Sprintf("certified: %d of %d cells", safe.Cells, c.N())
+	if c.apart() {
+		text += fmt.Sprintf(", %s %% of the area; refuted: %d, %s %%; open: %d, %s %%", record.DecimalDown(percent(safe), 3),
+			unsafe.Cells, record.DecimalDown(percent(unsafe), 3), open.Cells, record.DecimalUp(percent(open), 3))
+	} else {
+		text += fmt.Sprintf("; refuted: %d; open: %d", unsafe.Cells, open.Cells)
+	}
 	if lower, n := c.SafeTogether(); n > 0 {
 		text += "; safe on all certified cells together: with probability at least " + record.DecimalDown(lower, 6)
 	}

@@ -59,6 +59,46 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// TestOverlaps: of boxes that overlap no part of an area is said, of others the parts are.
+func TestOverlaps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 47))
+	said := map[bool]int{}
+	for range 100 {
+		b := &property.Boxes{SHA256: "ab"}
+		for range 2 + rng.IntN(3) {
+			x, y, point := float64(rng.IntN(5)), float64(rng.IntN(5)), 0.5*float64(rng.IntN(4))
+			b.Of = append(b.Of, []property.Box{{Lo: []float64{x, y, 7}, Hi: []float64{x + point, y + 1, 7}}})
+		}
+		c, err := plot.CellsOf(read(t, cellLine(0, 1, 1, "safe")), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Whole != nil || c.N() < len(b.Of) {
+			continue
+		}
+		overlap := false // of quarters of units, by their middles
+		for x := 0.125; x < 8; x += 0.25 {
+			for y := 0.125; y < 8; y += 0.25 {
+				in := 0
+				for _, of := range b.Of {
+					if of[0].Lo[0] < x && x < of[0].Hi[0] && of[0].Lo[1] < y && y < of[0].Hi[1] {
+						in++
+					}
+				}
+				overlap = overlap || in > 1
+			}
+		}
+		if area := strings.Contains(c.Words(), "of the area"); area && overlap {
+			t.Fatalf("%v: %s", b.Of, c.Words())
+		} else {
+			said[area]++
+		}
+	}
+	if said[true] < 7 || said[false] < 7 {
+		t.Error(said)
+	}
+}
+
 // TestSafeTogether: networks of a set that leave S on one cell each are not in the bound, whatever their number.
 func TestSafeTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 46))
