@@ -222,14 +222,19 @@ func cover(edges []float64, v arith.Interval) (first, last int, ok bool) {
 	return first, last, true
 }
 
-// each calls f for the cells of an image until one is not what it should be.
+// each calls f for the cells of an image until one is not what it should be. Along the last coordinate numbers are neighbours.
 func (l *Loop) each(m Image, f func(cell int) bool) bool {
-	at := append([]int(nil), m.First...)
+	at := append(make([]int, 0, 8), m.First...) // short ones on the stack: planning walks through millions of images
+	row := len(at) - 1
+	length := m.Last[row] - m.First[row]
 	for {
-		if !f(l.Number(at)) {
-			return false
+		first := l.Number(at)
+		for c := first; c <= first+length; c++ {
+			if !f(c) {
+				return false
+			}
 		}
-		i := len(at) - 1
+		i := row - 1
 		for ; i >= 0; i-- {
 			if at[i]++; at[i] <= m.Last[i] {
 				break

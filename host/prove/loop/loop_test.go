@@ -221,7 +221,7 @@ func TestOnce(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases prove something", proved)
-	if proved*20 < testscale.Cases(t, 1000) {
+	if all := testscale.Cases(t, 1000); all >= 100 && proved*20 < all {
 		t.Errorf("only %d cases prove anything", proved)
 	}
 }

@@ -1,11 +1,13 @@
 package loop
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
+	"psafe/internal/fault"
 )
 
 // guess is about what an output is on each cell: the least and the most of its mean, and its standard deviation.
@@ -60,29 +62,38 @@ func (l *Loop) cornersApprox(post *posterior.Posterior) (mean, sd []float64) {
 	outs := len(l.Outputs)
 	mean, sd = make([]float64, corners*outs), make([]float64, corners*outs)
 	w, net := post.NewWeights(), post.Network()
-	x, at := make([]float64, len(l.Inputs)), make([]int, len(l.State))
+	const most = 4096 // corners that a core takes at a time
 	for d := range draws {
 		post.Draw(0, d, w)
-		pass := net.NewPass(w)
-		for k := range corners {
-			rest := k
-			for i := len(at) - 1; i >= 0; i-- {
-				at[i], rest = rest%len(l.State[i].Edges), rest/len(l.State[i].Edges)
+		fault.OnCores(context.Background(), (corners+most-1)/most, func(part int) {
+			x, pass := make([]float64, len(l.Inputs)), net.NewPass(w)
+			for k := part * most; k < min((part+1)*most, corners); k++ {
+				l.cornerInput(k, x)
+				for o, y := range pass.Forward(post.Input.NormaliseApprox(x)) {
+					mean[k*outs+o] += y
+					sd[k*outs+o] += y * y
+				}
 			}
-			for j, i := range l.Inputs {
-				x[j] = l.State[i].Edges[at[i]]
-			}
-			for o, y := range pass.Forward(post.Input.NormaliseApprox(x)) {
-				mean[k*outs+o] += y
-				sd[k*outs+o] += y * y
-			}
-		}
+		})
 	}
 	for k := range mean {
 		mean[k] /= draws
 		sd[k] = math.Sqrt(max(0, sd[k]/draws-mean[k]*mean[k]))
 	}
 	return mean, sd
+}
+
+// cornerInput sets x to the network's input at a corner.
+func (l *Loop) cornerInput(corner int, x []float64) {
+	for i := len(l.State) - 1; i >= 0; i-- {
+		edges := l.State[i].Edges
+		for j, of := range l.Inputs {
+			if of == i {
+				x[j] = edges[corner%len(edges)]
+			}
+		}
+		corner /= len(edges)
+	}
 }
 
 // out is the box of outputs of kappa deviations around the guesses, with ends of few bits, which are exact in decimals.
@@ -117,9 +128,13 @@ func (l *Loop) Plan(post *posterior.Posterior) []Cell {
 	}
 	var best []Cell
 	least := math.Inf(1)
+	closed := slices.Clone(l.safe)
 	for _, kappa := range []float64{2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7} {
-		cells, fail := l.planOnce(g, kappa)
-		if cells != nil && fail < least {
+		cells, fail, ok := l.planOnce(g, kappa, closed)
+		if !ok { // nor with wider boxes
+			break
+		}
+		if fail < least {
 			best, least = cells, fail
 		}
 	}
@@ -127,11 +142,12 @@ func (l *Loop) Plan(post *posterior.Posterior) []Cell {
 }
 
 // planOnce finds the cells that are closed if each is asked for boxes of kappa deviations, and then the widest box
-// of each with which they still are. It returns about how likely that fails.
-func (l *Loop) planOnce(g []guess, kappa float64) (cells []Cell, fail float64) {
-	images, in := make([]Image, l.Cells()), make([]bool, l.Cells())
+// of each with which they still are. It returns about how likely that fails; ok is false where the start set leads out of
+// them. in has the cells that are closed with smaller boxes, and is set to those of these: wider boxes close no others.
+func (l *Loop) planOnce(g []guess, kappa float64, in []bool) (cells []Cell, fail float64, ok bool) {
+	images := make([]Image, l.Cells())
 	for c := range in {
-		if l.safe[c] {
+		if in[c] {
 			images[c] = l.Image(c, out(g, c, kappa))
 			in[c] = images[c].Inside()
 		}
@@ -139,7 +155,7 @@ func (l *Loop) planOnce(g []guess, kappa float64) (cells []Cell, fail float64) {
 	ranks := l.keep(images, in)
 	reach, why := l.reachable(images, in)
 	if why != "" {
-		return nil, 0
+		return nil, 0, false
 	}
 	// Boxes may be wider within all of the closed set, but then more cells count. Cells deep inside hardly
 	// count; so it is the smaller set unless much is lost by it.
@@ -153,7 +169,7 @@ func (l *Loop) planOnce(g []guess, kappa float64) (cells []Cell, fail float64) {
 	if more, less := l.widen(g, kappa, all, ranks); fail > 1e-6 && less < fail/2 {
 		cells, fail = more, less
 	}
-	return cells, fail
+	return cells, fail, true
 }
 
 // widen asks each cell of a closed set for the widest box of outputs with which it is closed.
