@@ -274,7 +274,7 @@ func TestLateRecheck(t *testing.T) {
 		return looks
 	}
 	all := run(0)
-	for end := all - all/4; end <= all; end += 1 + all/4/testscale.Cases(t, 60) { // leaves come late
+	for end := all - all/4; end <= all; end += 1 + all/4/testscale.Cases(t, 40) { // leaves come late
 		run(end)
 	}
 }
