@@ -104,6 +104,9 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		}
 		j.Certify.Method.By = &method
 	}
+	if by := *j.Certify.Method.By; by.OfBoxes() || by == prove.Statistical {
+		return nil, fmt.Errorf("--method %v draws boxes or networks, and is not for cells: leave --method out", by)
+	}
 	l := loop.New(p)
 	cells := l.Plan(post)
 	var proved loop.Result
