@@ -109,6 +109,13 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 	}
 	l := loop.New(p)
 	cells := l.Plan(post)
+	if j.Certify.Note != nil {
+		planned := &Planned{Certified: len(cells), Dropped: p.Cells() - len(cells)}
+		for _, c := range cells {
+			planned.Boxes += len(c.Rings)
+		}
+		j.Certify.Note(planned)
+	}
 	var proved loop.Result
 	if len(cells) > 0 {
 		text := propertyFile(p, cells)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/host/job/certify"
 )
 
 // TestPicture: the cells of a picture are those that the result rests on; of a record that was changed there is no picture.
@@ -18,9 +20,18 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.Certify.Out.Overwrite = true
+		var planned *Planned
+		j.Certify.Note = func(n certify.Note) {
+			if p, ok := n.(*Planned); ok {
+				planned = p
+			}
+		}
 		r, err := j.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if planned == nil || planned.Certified != r.Certified || planned.Dropped != 100-r.Certified || planned.Boxes < r.Certified {
+			t.Errorf("%+v", planned)
 		}
 		out := j.Certify.Out.Path
 		p, err := ReadPicture(out)
