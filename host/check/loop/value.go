@@ -79,7 +79,7 @@ func sine(x *big.Rat) span {
 		return span{a, b}
 	}
 	if new(big.Rat).Abs(x).Cmp(big.NewRat(8, 1)) > 0 {
-		return span{minusOne, one}
+		return span{new(big.Rat).Set(minusOne), new(big.Rat).Set(one)} // which sines changes
 	}
 	const bits = 100
 	scaled := new(big.Int).Lsh(x.Num(), bits)

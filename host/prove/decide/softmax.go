@@ -17,7 +17,7 @@ import (
 //	min over x in T of softmax_c(f^w(x)),   c the class of the task,
 //
 // rounded down; of networks whose weights are not numbers of the device it takes 0. The networks are those of
-// Statistical. Of their posterior it says only what sampling says (docs/theory.md, section 9.8).
+// Statistical. Of their posterior it says only what sampling says (docs/theory.md, section 9.9).
 func DrawnSoftmax(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]float64, error) {
 	sums := make([]float64, len(tasks))
 	draw := d.from(e)

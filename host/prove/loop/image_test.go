@@ -44,6 +44,43 @@ func TestCover(t *testing.T) {
 	}
 }
 
+// TestEach: the cells of an image are all those between its ends, along one, two and three coordinates, each once.
+func TestEach(t *testing.T) {
+	for _, cells := range [][]int{{5}, {3, 4}, {4, 2, 3}} {
+		l := &Loop{Plant: &plant.Plant{}}
+		for _, n := range cells {
+			l.State = append(l.State, plant.Coordinate{Edges: make([]float64, n+1)})
+		}
+		at := make([]int, len(cells))
+		for a := range l.Cells() {
+			for b := range l.Cells() {
+				m := Image{make([]int, len(cells)), make([]int, len(cells))}
+				l.Cell(a, m.First)
+				l.Cell(b, m.Last)
+				want, is := map[int]bool{}, true
+				for c := range l.Cells() {
+					l.Cell(c, at)
+					inside := true
+					for i := range at {
+						is = is && m.First[i] <= m.Last[i]
+						inside = inside && m.First[i] <= at[i] && at[i] <= m.Last[i]
+					}
+					if inside {
+						want[c] = true
+					}
+				}
+				met := 0
+				if !is {
+					continue
+				}
+				if !l.each(m, func(c int) bool { met++; return want[c] }) || met != len(want) {
+					t.Errorf("%v: from %v to %v: %d cells, there are %d, or others", cells, m.First, m.Last, met, len(want))
+				}
+			}
+		}
+	}
+}
+
 // forms reads a plant with these forms as next states of x, z and w, and outputs y.
 func forms(t testing.TB, texts [3]string) []*plant.Form {
 	t.Helper()
