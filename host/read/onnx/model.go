@@ -47,12 +47,8 @@ func Decode(model []byte) (*Graph, error) {
 
 // opset reads an OperatorSetIdProto; only the default domain counts.
 func (d *decoder) opset(f *field) error {
-	raw, err := f.bytes()
-	if err != nil {
-		return err
-	}
 	domain, version := "", int64(0)
-	err = fields(raw, func(f field) error {
+	err := f.each(func(f field) error {
 		switch f.n {
 		case 1:
 			return f.text(&domain)
@@ -70,12 +66,8 @@ func (d *decoder) opset(f *field) error {
 // function refuses a FunctionProto that gives a standard operator another meaning; nodes of
 // other domains are refused where they are used.
 func function(f *field) error {
-	raw, err := f.bytes()
-	if err != nil {
-		return err
-	}
 	name, domain := "", ""
-	err = fields(raw, func(f field) error {
+	err := f.each(func(f field) error {
 		switch f.n {
 		case 1:
 			return f.text(&name)
@@ -287,11 +279,7 @@ func value(message []byte, to *[]Value) error {
 			if f.n != 1 {
 				return nil
 			}
-			raw, err := f.bytes()
-			if err != nil {
-				return err
-			}
-			return fields(raw, func(f field) (err error) {
+			return f.each(func(f field) (err error) {
 				switch f.n {
 				case 1:
 					var t int64
@@ -323,12 +311,8 @@ func (v *Value) dim(f field) error {
 	if len(v.Shape) == maxAxes {
 		return fmt.Errorf("more than %d axes", maxAxes)
 	}
-	raw, err := f.bytes()
-	if err != nil {
-		return err
-	}
 	d := Dim{Size: -1}
-	err = fields(raw, func(f field) error {
+	err := f.each(func(f field) error {
 		switch f.n {
 		case 1:
 			return f.int(&d.Size)

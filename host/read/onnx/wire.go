@@ -71,6 +71,15 @@ func (f *field) is(typ protowire.Type) error {
 // bytes is a field with a length.
 func (f *field) bytes() ([]byte, error) { return f.raw, f.is(protowire.BytesType) }
 
+// each hands the fields of the message that a field is to use.
+func (f *field) each(use func(field) error) error {
+	raw, err := f.bytes()
+	if err != nil {
+		return err
+	}
+	return fields(raw, use)
+}
+
 // text is a name.
 func (f *field) text(to *string) error {
 	raw, err := f.bytes()

@@ -44,6 +44,15 @@ func listed(a *attributes, name string, in *value) ([]int64, error) {
 	return in.ints, nil
 }
 
+// listedLast is listed of a node of which nothing else is asked then.
+func listedLast(a *attributes, name string, in *value) ([]int64, error) {
+	given, err := listed(a, name, in)
+	if err == nil {
+		err = a.end()
+	}
+	return given, err
+}
+
 // axes returns the axes of a list, ascending; n is how many there are.
 func axes(given []int64, n int) ([]int, error) {
 	var list []int
@@ -150,10 +159,7 @@ func (l *lowering) split(n *onnx.Node) error {
 	if err != nil {
 		return err
 	}
-	sizes, err := listed(at, "split", in[1])
-	if err == nil {
-		err = at.end()
-	}
+	sizes, err := listedLast(at, "split", in[1])
 	if err != nil {
 		return err
 	}
@@ -273,10 +279,7 @@ func (l *lowering) withAxes(n *onnx.Node, added int) (*value, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	given, err := listed(at, "axes", in[1])
-	if err == nil {
-		err = at.end()
-	}
+	given, err := listedLast(at, "axes", in[1])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -290,36 +293,42 @@ func (l *lowering) withAxes(n *onnx.Node, added int) (*value, []int, error) {
 	return in[0], list, err
 }
 
+// reduction takes the first input of a node, and the axes along which it is reduced: none is all of them, or nil where
+// the node then gives what it takes. keep says that they stay, with the length 1.
+func reduction(n *onnx.Node, take func(n *onnx.Node, least, most int) ([]*value, error)) (v *value, list []int, keep bool, err error) {
+	at := attributesOf(n)
+	keep = at.int("keepdims", 1) != 0
+	noop := at.int("noop_with_empty_axes", 0) != 0
+	in, err := take(n, 1, 2)
+	if err != nil {
+		return nil, nil, keep, err
+	}
+	given, err := listedLast(at, "axes", in[1])
+	if err != nil {
+		return nil, nil, keep, err
+	}
+	if list, err = axes(given, len(in[0].shape)); err == nil && len(list) == 0 && !noop {
+		list = []int{}
+		for a := range in[0].shape {
+			list = append(list, a)
+		}
+	}
+	return in[0], list, keep, err
+}
+
 // reduce sums along axes, or takes the mean.
 func reduce(mean bool) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
-		at := attributesOf(n)
-		keep, noop := at.int("keepdims", 1), at.int("noop_with_empty_axes", 0)
-		in, err := l.operands(n, 1, 2)
-		if err != nil {
-			return err
-		}
-		given, err := listed(at, "axes", in[1])
-		if err == nil {
-			err = at.end()
-		}
-		if err != nil {
-			return err
-		}
-		v := in[0]
-		list, err := axes(given, len(v.shape))
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 && noop != 0 {
-			return l.give(n, v, nil)
+		v, list, keep, err := reduction(n, l.operands)
+		if err != nil || list == nil {
+			return l.give(n, v, err)
 		}
 		// order has the axes that stay in front.
 		var order, shape, kept []int
 		for a, d := range v.shape {
-			if !slices.Contains(list, a) && len(list) > 0 {
+			if !slices.Contains(list, a) {
 				order, shape, kept = append(order, a), append(shape, d), append(kept, d)
-			} else if keep != 0 {
+			} else if keep {
 				kept = append(kept, 1)
 			}
 		}

@@ -1,8 +1,10 @@
 package lower
 
 import (
+	"container/heap"
 	"fmt"
 	"slices"
+	"sort"
 
 	"psafe/host/read/onnx"
 )
@@ -47,16 +49,16 @@ func needed(g *onnx.Graph) ([]*onnx.Node, error) {
 			}
 		}
 		if waits[i] == 0 {
-			next.push(i)
+			heap.Push(&next, i)
 		}
 	}
-	for len(next) > 0 {
-		i := next.pop()
+	for next.Len() > 0 {
+		i := heap.Pop(&next).(int)
 		list = append(list, &g.Nodes[i])
 		wanted[i] = false
 		for _, k := range waiting[i] {
 			if waits[k]--; waits[k] == 0 {
-				next.push(k)
+				heap.Push(&next, k)
 			}
 		}
 	}
@@ -91,31 +93,14 @@ func givers(g *onnx.Graph) (map[string]int, error) {
 }
 
 // leastFirst is a heap.
-type leastFirst []int
+type leastFirst struct{ sort.IntSlice }
 
-func (p *leastFirst) push(n int) {
-	list := append(*p, n)
-	for i := len(list) - 1; i > 0 && list[(i-1)/2] > list[i]; i = (i - 1) / 2 {
-		list[(i-1)/2], list[i] = list[i], list[(i-1)/2]
-	}
-	*p = list
-}
+// Push and Pop are those of container/heap.
+func (p *leastFirst) Push(n any) { p.IntSlice = append(p.IntSlice, n.(int)) }
 
-func (p *leastFirst) pop() int {
-	list := *p
-	least, last := list[0], len(list)-1
-	list[0], list = list[last], list[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child+1 < last && list[child+1] < list[child] {
-			child++
-		}
-		if child >= last || list[i] <= list[child] {
-			break
-		}
-		list[i], list[child] = list[child], list[i]
-		i = child
-	}
-	*p = list
-	return least
+func (p *leastFirst) Pop() any {
+	last := len(p.IntSlice) - 1
+	n := p.IntSlice[last]
+	p.IntSlice = p.IntSlice[:last]
+	return n
 }

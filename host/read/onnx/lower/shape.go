@@ -201,6 +201,22 @@ func (v *value) take(w *value, i int) {
 	}
 }
 
+// along is the shape of tensors behind each other along an axis, and which one that is.
+func along(in []*value, given int64) (shape []int, a int, err error) {
+	shape = slices.Clone(in[0].shape)
+	if a, err = axis(given, len(shape), false); err != nil {
+		return nil, 0, err
+	}
+	shape[a] = 0
+	for _, v := range in {
+		if len(v.shape) != len(shape) || !slices.Equal(v.shape[:a], shape[:a]) || !slices.Equal(v.shape[a+1:], shape[a+1:]) {
+			return nil, 0, fmt.Errorf("shapes %v and %v do not go together", in[0].shape, v.shape)
+		}
+		shape[a] += v.shape[a]
+	}
+	return shape, a, nil
+}
+
 // concat puts tensors behind each other along an axis.
 func (l *lowering) concat(n *onnx.Node) error {
 	at := attributesOf(n)
@@ -215,14 +231,12 @@ func (l *lowering) concat(n *onnx.Node) error {
 	if err != nil {
 		return err
 	}
-	shape := slices.Clone(in[0].shape)
-	a, err := axis(given, len(shape), false)
+	shape, a, err := along(in, given)
 	if err != nil {
 		return err
 	}
-	r := &value{base: -1}
+	r := &value{base: -1, shape: shape}
 	elements, terms := 0, 0
-	shape[a] = 0
 	for _, v := range in {
 		if err := l.current(v); err != nil {
 			return err
@@ -230,13 +244,8 @@ func (l *lowering) concat(n *onnx.Node) error {
 		if !v.isConst() {
 			r.base = l.top
 		}
-		if len(v.shape) != len(shape) || !slices.Equal(v.shape[:a], shape[:a]) || !slices.Equal(v.shape[a+1:], shape[a+1:]) {
-			return fmt.Errorf("shapes %v and %v do not go together", in[0].shape, v.shape)
-		}
-		shape[a] += v.shape[a]
 		elements, terms = elements+len(v.c), terms+len(v.terms)
 	}
-	r.shape = shape
 	if l.views && r.base >= 0 {
 		out, err := l.stacked(in, shape, product(shape[:a]))
 		return l.give(n, out, err)

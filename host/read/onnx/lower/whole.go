@@ -14,17 +14,17 @@ import (
 // counting are the operators on constants of whole numbers alone. Where an input is none, the
 // operator of that name among operators is meant.
 var counting = map[string]func(*lowering, *onnx.Node) (*value, error){
-	"Add":        wholes(func(a, b int64) (int64, bool) { return a + b, true }),
+	"Add":        wholes(2, func(x []int64) (int64, bool) { return x[0] + x[1], true }),
 	"Cast":       (*lowering).castWhole,
 	"Concat":     (*lowering).concatWhole,
-	"Div":        wholes(func(a, b int64) (int64, bool) { return a / max(b, 1), a >= 0 && b > 0 }), // rounding of others is of no use
-	"Equal":      equalWhole,
-	"Max":        wholes(func(a, b int64) (int64, bool) { return max(a, b), true }),
-	"Min":        wholes(func(a, b int64) (int64, bool) { return min(a, b), true }),
-	"Mul":        wholes(func(a, b int64) (int64, bool) { return a * b, true }),
-	"Neg":        negatedWhole,
+	"Div":        wholes(2, func(x []int64) (int64, bool) { return x[0] / max(x[1], 1), x[0] >= 0 && x[1] > 0 }), // rounding of others is of no use
+	"Equal":      (*lowering).equalWhole,
+	"Max":        wholes(2, func(x []int64) (int64, bool) { return max(x[0], x[1]), true }),
+	"Min":        wholes(2, func(x []int64) (int64, bool) { return min(x[0], x[1]), true }),
+	"Mul":        wholes(2, func(x []int64) (int64, bool) { return x[0] * x[1], true }),
+	"Neg":        wholes(1, func(x []int64) (int64, bool) { return -x[0], true }),
 	"ReduceProd": (*lowering).productWhole,
-	"Sub":        wholes(func(a, b int64) (int64, bool) { return a - b, true }),
+	"Sub":        wholes(2, func(x []int64) (int64, bool) { return x[0] - x[1], true }),
 	"Where":      (*lowering).whereWhole,
 }
 
@@ -73,44 +73,54 @@ func (l *lowering) pickedInts(v *value, shape []int, from func(int) int) (*value
 	return r, nil
 }
 
-// meet pairs whole numbers as NumPy broadcasts them.
-func (l *lowering) meet(a, b *value) (*pairs, []int64, error) {
-	if len(a.ints) == 0 || len(b.ints) == 0 {
-		return nil, nil, fmt.Errorf("it has no numbers")
-	}
-	at, err := broadcast(a.shape, b.shape)
+// eachWhole is an operator of so many inputs, which are broadcast: f makes a number of one of each.
+func (l *lowering) eachWhole(n *onnx.Node, inputs int, f func(x []int64) (int64, error)) (*value, error) {
+	in, err := l.tensorsOf(attributesOf(n), inputs, inputs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	n, err := l.count(at.shape)
-	return at, make([]int64, n), err
+	at := &pairs{shape: in[0].shape}
+	for _, v := range in {
+		if len(v.ints) == 0 {
+			return nil, fmt.Errorf("it has no numbers")
+		}
+		if at, err = broadcast(at.shape, v.shape); err != nil {
+			return nil, err
+		}
+	}
+	size, err := l.count(at.shape)
+	if err != nil {
+		return nil, err
+	}
+	var from []func(i int) int
+	for _, v := range in {
+		from = append(from, places(at.shape, v.shape))
+	}
+	out, x := make([]int64, size), make([]int64, inputs)
+	for i := range out {
+		for k, v := range in {
+			x[k] = v.ints[from[k](i)]
+		}
+		if out[i], err = f(x); err != nil {
+			return nil, err
+		}
+	}
+	return l.counted(at.shape, out)
 }
 
-// wholes is an operator on two numbers, which says whether it is defined.
-func wholes(f func(a, b int64) (int64, bool)) func(*lowering, *onnx.Node) (*value, error) {
+// wholes is arithmetic of numbers, which says whether it is defined.
+func wholes(inputs int, f func(x []int64) (int64, bool)) func(*lowering, *onnx.Node) (*value, error) {
 	return func(l *lowering, n *onnx.Node) (*value, error) {
-		in, err := l.tensorsOf(attributesOf(n), 2, 2)
-		if err != nil {
-			return nil, err
-		}
-		at, out, err := l.meet(in[0], in[1])
-		if err != nil {
-			return nil, err
-		}
-		for i := range out {
-			a, b := in[0].ints[at.a(i)], in[1].ints[at.b(i)]
-			if err := inReach(a, b); err != nil {
-				return nil, err
+		return l.eachWhole(n, inputs, func(x []int64) (int64, error) {
+			if err := inReach(x...); err != nil {
+				return 0, err
 			}
-			c, defined := f(a, b)
+			y, defined := f(x)
 			if !defined {
-				return nil, fmt.Errorf("it is not read of %d and %d: export the network for inputs of one shape", a, b)
+				return 0, fmt.Errorf("it is not read of %d and %d: export the network for inputs of one shape", x[0], x[1])
 			}
-			if out[i] = c; inReach(c) != nil {
-				return nil, inReach(c)
-			}
-		}
-		return l.counted(at.shape, out)
+			return y, inReach(y)
+		})
 	}
 }
 
@@ -124,62 +134,27 @@ func inReach(list ...int64) error {
 	return nil
 }
 
-func negatedWhole(l *lowering, n *onnx.Node) (*value, error) {
-	in, err := l.tensorsOf(attributesOf(n), 1, 1)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]int64, len(in[0].ints))
-	for i, v := range in[0].ints {
-		if err := inReach(v); err != nil {
-			return nil, err
+func (l *lowering) equalWhole(n *onnx.Node) (*value, error) {
+	v, err := l.eachWhole(n, 2, func(x []int64) (int64, error) {
+		if x[0] == x[1] {
+			return 1, nil
 		}
-		out[i] = -v
+		return 0, nil
+	})
+	if v != nil {
+		v.logic = true
 	}
-	return l.counted(in[0].shape, out)
-}
-
-func equalWhole(l *lowering, n *onnx.Node) (*value, error) {
-	in, err := l.tensorsOf(attributesOf(n), 2, 2)
-	if err != nil {
-		return nil, err
-	}
-	at, out, err := l.meet(in[0], in[1])
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if in[0].ints[at.a(i)] == in[1].ints[at.b(i)] {
-			out[i] = 1
-		}
-	}
-	v, err := l.counted(at.shape, out)
-	v.logic = true
 	return v, err
 }
 
 // whereWhole takes from its second input where the first is true, and else from the third.
 func (l *lowering) whereWhole(n *onnx.Node) (*value, error) {
-	in, err := l.tensorsOf(attributesOf(n), 3, 3)
-	if err != nil {
-		return nil, err
-	}
-	both, _, err := l.meet(in[1], in[2])
-	if err != nil {
-		return nil, err
-	}
-	at, out, err := l.meet(in[0], &value{shape: both.shape, ints: in[1].ints})
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if k := at.b(i); in[0].ints[at.a(i)] != 0 {
-			out[i] = in[1].ints[both.a(k)]
-		} else {
-			out[i] = in[2].ints[both.b(k)]
+	return l.eachWhole(n, 3, func(x []int64) (int64, error) {
+		if x[0] != 0 {
+			return x[1], nil
 		}
-	}
-	return l.counted(at.shape, out)
+		return x[2], nil
+	})
 }
 
 // concatWhole puts whole numbers behind each other along an axis.
@@ -190,17 +165,11 @@ func (l *lowering) concatWhole(n *onnx.Node) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := axis(given, len(in[0].shape), false)
+	shape, a, err := along(in, given)
 	if err != nil {
 		return nil, err
 	}
-	shape := slices.Clone(in[0].shape)
-	shape[a] = 0
 	for _, v := range in {
-		if len(v.shape) != len(shape) || !slices.Equal(v.shape[:a], shape[:a]) || !slices.Equal(v.shape[a+1:], shape[a+1:]) {
-			return nil, fmt.Errorf("shapes %v and %v do not go together", in[0].shape, v.shape)
-		}
-		shape[a] += v.shape[a]
 		if err := l.spend(int64(len(v.ints))); err != nil {
 			return nil, err
 		}
@@ -217,28 +186,11 @@ func (l *lowering) concatWhole(n *onnx.Node) (*value, error) {
 
 // productWhole is the product of all numbers, or along one axis of one.
 func (l *lowering) productWhole(n *onnx.Node) (*value, error) {
-	at := attributesOf(n)
-	keep, noop := at.int("keepdims", 1), at.int("noop_with_empty_axes", 0)
-	in, err := l.tensors(n, 1, 2)
-	if err != nil {
-		return nil, err
+	v, list, keep, err := reduction(n, l.tensors)
+	if err != nil || list == nil {
+		return v, err
 	}
-	given, err := listed(at, "axes", in[1])
-	if err == nil {
-		err = at.end()
-	}
-	if err != nil {
-		return nil, err
-	}
-	v := in[0]
-	list, err := axes(given, len(v.shape))
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 && noop != 0 {
-		return v, nil
-	}
-	if len(v.shape) > 1 && len(list) != len(v.shape) && len(list) > 0 {
+	if len(v.shape) > 1 && len(list) != len(v.shape) {
 		return nil, fmt.Errorf("it multiplies along axes %v of the shape %v: products of all numbers are read", list, v.shape)
 	}
 	p := int64(1)
@@ -251,7 +203,7 @@ func (l *lowering) productWhole(n *onnx.Node) (*value, error) {
 		}
 	}
 	shape := []int{}
-	if keep != 0 {
+	if keep {
 		shape = slices.Repeat([]int{1}, len(v.shape))
 	}
 	return l.counted(shape, []int64{p})
