@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/big"
-	"slices"
 	"strings"
 
 	"psafe/host/prove/claim"
@@ -71,25 +70,12 @@ var ruleFlags = func() (names []string) {
 	return names
 }()
 
-// rule are their values in a record.
-func (r *Record) rule() map[string]string {
-	of := map[string]string{}
-	words := strings.Fields(r.Flags)
-	for i, w := range words[:max(0, len(words)-1)] {
-		if slices.Contains(ruleFlags, w) {
-			of[w] = words[i+1]
-		}
-	}
-	return of
-}
-
 // RuleWords are the flags that say how the predictive decides, in one order; empty for the class of the average, and
 // where nobody asked what it decides.
 func (r *Record) RuleWords() string {
 	var words []string
-	of := r.rule()
 	for _, flag := range ruleFlags {
-		if v := of[flag]; v != "" && flag+v != "--linkaverage" && flag+v != "--actiontaken" {
+		if v := r.flag(flag); v != "" && flag+v != "--linkaverage" && flag+v != "--actiontaken" {
 			words = append(words, flag+" "+v)
 		}
 	}
@@ -111,7 +97,7 @@ func (d *Decisions) Add(r *Record) {
 	if r.ByProbit() {
 		d.Probit++
 	}
-	if threshold, err := property.NewExact(r.rule()["--reject"]); err == nil {
+	if threshold, err := property.NewExact(r.flag("--reject")); err == nil {
 		d.reject(r, threshold)
 	}
 	switch r.Decision.Verdict {
@@ -154,7 +140,7 @@ func (d *Decisions) reject(r *Record, threshold property.Exact) {
 
 // about notes which input a record is about.
 func (d *Decisions) about(r *Record) {
-	of := question{r.PosteriorSHA256, r.PosteriorScale + r.Predictive, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256), fmt.Sprint(r.rule())}
+	of := question{r.PosteriorSHA256, r.PosteriorScale + r.Predictive, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256), r.RuleWords()}
 	if d.inputs == nil {
 		d.of, d.inputs = of, map[uint64]bool{}
 	}

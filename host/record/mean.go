@@ -1,11 +1,8 @@
 package record
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"math/big"
-	mathbits "math/bits"
 )
 
 // Mean holds what several records say on average. Lower is rounded down and Upper up, so that they
@@ -59,10 +56,12 @@ func MeanOf(records []Placed) Mean {
 
 // Sum adds probabilities without any rounding. Its zero value is an empty sum.
 type Sum struct {
-	// units is the sum in units of 2^-1074, the least word first: up to 2^77 terms fit.
-	units [18]uint64
-	n     int
+	sum big.Float
+	n   int
 }
+
+// sumBits is the precision of sums: a probability is a multiple of 2^-1074, and up to 2^77 fit.
+const sumBits = 1074 + 78
 
 // Add adds a number from 0 to 1; it panics at others.
 func (s *Sum) Add(x float64) {
@@ -70,18 +69,7 @@ func (s *Sum) Add(x float64) {
 		panic(fmt.Sprintf("record: Sum.Add(%v): no probability", x))
 	}
 	s.n++
-	bits := math.Float64bits(math.Abs(x)) // of -0, which is 0
-	mantissa, shift := bits&(1<<52-1), int(bits>>52)
-	if shift > 0 {
-		mantissa, shift = mantissa|1<<52, shift-1
-	}
-	word, by := shift/64, shift%64
-	var carry uint64
-	s.units[word], carry = mathbits.Add64(s.units[word], mantissa<<by, 0)
-	s.units[word+1], carry = mathbits.Add64(s.units[word+1], mantissa>>(64-by), carry)
-	for i := word + 2; carry != 0; i++ {
-		s.units[i], carry = mathbits.Add64(s.units[i], 0, carry)
-	}
+	s.sum.SetPrec(sumBits).Add(&s.sum, big.NewFloat(x))
 }
 
 // N returns how many numbers were added.
@@ -94,10 +82,6 @@ func (s *Sum) MeanDown() float64 { return float64(ratDown(s.mean())) }
 func (s *Sum) MeanUp() float64 { return 0 - float64(ratDown(new(big.Rat).Neg(s.mean()))) }
 
 func (s *Sum) mean() *big.Rat {
-	var text []byte
-	for i := range s.units {
-		text = binary.BigEndian.AppendUint64(text, s.units[len(s.units)-1-i])
-	}
-	denominator := new(big.Int).Lsh(big.NewInt(int64(max(1, s.n))), 1074)
-	return new(big.Rat).SetFrac(new(big.Int).SetBytes(text), denominator)
+	sum, _ := s.sum.Rat(nil)
+	return sum.Quo(sum, big.NewRat(int64(max(1, s.n)), 1))
 }

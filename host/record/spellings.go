@@ -10,18 +10,7 @@ var spellings = []struct{ flag, today, recorded string }{
 
 // Recorded is a flag, without its dashes, and its value as records have them. What is not in the
 // list of spellings stays as it is.
-func Recorded(flag, value string) (string, string) {
-	name := flag
-	for _, s := range spellings {
-		switch {
-		case s.flag == "" && s.today == flag:
-			name = s.recorded
-		case s.flag == flag && s.today == value:
-			value = s.recorded
-		}
-	}
-	return name, value
-}
+func Recorded(flag, value string) (string, string) { return spelled(flag, value, true) }
 
 // MethodToday is the word of today for a method of a record.
 func MethodToday(recorded string) string {
@@ -31,14 +20,21 @@ func MethodToday(recorded string) string {
 
 // Today is a flag and its value as command lines have them, of what Recorded makes of them or of
 // what they are already.
-func Today(flag, value string) (string, string) {
+func Today(flag, value string) (string, string) { return spelled(flag, value, false) }
+
+// spelled puts the words of one spelling in the place of the other's.
+func spelled(flag, value string, recorded bool) (string, string) {
 	name := flag
 	for _, s := range spellings {
+		from, to := s.recorded, s.today
+		if recorded {
+			from, to = to, from
+		}
 		switch {
-		case s.flag == "" && s.recorded == flag:
-			name = s.today
-		case s.flag == flag && s.recorded == value:
-			value = s.today
+		case s.flag == "" && from == flag:
+			name = to
+		case s.flag == flag && from == value:
+			value = to
 		}
 	}
 	return name, value
