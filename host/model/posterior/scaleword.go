@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -95,22 +96,44 @@ var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // softplusPlus is softplus:EPS.
 func softplusPlus(eps string) (Scale, error) {
-	near, err := strconv.ParseFloat(eps, 64)
+	near, lo, hi, err := Decimal(eps)
 	if len(eps) > maxEps || !decimal.MatchString(eps) || err != nil || near <= 0 {
 		return ScaleUnknown, fmt.Errorf("scale softplus:%.40s: EPS must be a decimal above 0 such as 1.1920928955078125e-07", eps)
 	}
-	exact, ok := new(big.Rat).SetString(eps)
-	if !ok {
-		panic("posterior: a decimal that big.Rat does not read: " + eps)
+	return Scale{ruleSoftplus, eps, lo, hi}, nil
+}
+
+// maxDecimal is the longest decimal that Decimal reads.
+const maxDecimal = 100
+
+// Decimal is the float64 nearest to a decimal >= 0, and those around it: all three are it if it is one. Decimals
+// beyond the range of float64 are errors, and so are those above 0 that are nearest to 0.
+func Decimal(text string) (near, lo, hi float64, err error) {
+	wrong := errors.New("it is no decimal number from 0 on, such as 0.05")
+	if len(text) > maxDecimal || strings.Trim(text, "0123456789.eE+-") != "" {
+		return 0, 0, 0, wrong
 	}
-	s := Scale{ruleSoftplus, eps, near, near}
+	if near, err = strconv.ParseFloat(text, 64); err != nil || !(near >= 0) {
+		return 0, 0, 0, wrong
+	}
+	if near == 0 { // its sign, and digits that are lost
+		if digits, _, _ := strings.Cut(strings.ToLower(text), "e"); strings.Trim(digits, "0.+-") != "" {
+			return 0, 0, 0, errors.New("it is above 0 and below every float64")
+		}
+		return 0, 0, 0, nil
+	}
+	exact, ok := new(big.Rat).SetString(text) // of a float64's size, and of 100 digits
+	if !ok {
+		return 0, 0, 0, wrong
+	}
+	lo, hi = near, near
 	switch new(big.Rat).SetFloat64(near).Cmp(exact) {
 	case 1:
-		s.epsLo = math.Nextafter(near, 0)
+		lo = math.Nextafter(near, 0)
 	case -1:
-		s.epsHi = math.Nextafter(near, math.Inf(1))
+		hi = math.Nextafter(near, math.Inf(1))
 	}
-	return s, nil
+	return near, lo, hi, nil
 }
 
 // ScaleOf returns what the spread of g, which is one of p.Params(), holds.

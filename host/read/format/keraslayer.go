@@ -13,6 +13,15 @@ var kerasIdle = []string{
 	"InputLayer", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "GaussianNoise", "GaussianDropout", "AlphaDropout", "ActivityRegularization",
 }
 
+// kerasKinds are the layers that say nothing but their window, if they have one.
+var kerasKinds = map[string]string{
+	"MaxPooling2D": graph.MaxPool, "MaxPooling1D": graph.MaxPool, "MaxPool2D": graph.MaxPool, "MaxPool1D": graph.MaxPool,
+	"AveragePooling2D": graph.AvgPool, "AveragePooling1D": graph.AvgPool, "AvgPool2D": graph.AvgPool, "AvgPool1D": graph.AvgPool,
+	"GlobalAveragePooling2D": graph.GlobalAvgPool, "GlobalAveragePooling1D": graph.GlobalAvgPool,
+	"GlobalMaxPooling2D": graph.GlobalMaxPool, "GlobalMaxPooling1D": graph.GlobalMaxPool,
+	"Flatten": graph.Flatten, "Add": graph.Add,
+}
+
 // stated is a layer as package graph takes it, and which arrays it has.
 func (l *kerasLayer) stated(last bool) (s graph.Layer, w kerasWeights, err error) {
 	c := &l.Config
@@ -74,18 +83,6 @@ func (l *kerasLayer) without(s graph.Layer, last bool) (graph.Layer, kerasWeight
 	var err error
 	s.Kind = graph.Activation
 	switch class := l.ClassName; class {
-	case "MaxPooling2D", "MaxPooling1D", "MaxPool2D", "MaxPool1D":
-		s.Kind, s.Kernel = graph.MaxPool, c.Pool
-	case "AveragePooling2D", "AveragePooling1D", "AvgPool2D", "AvgPool1D":
-		s.Kind, s.Kernel = graph.AvgPool, c.Pool
-	case "GlobalAveragePooling2D", "GlobalAveragePooling1D":
-		s.Kind = graph.GlobalAvgPool
-	case "GlobalMaxPooling2D", "GlobalMaxPooling1D":
-		s.Kind = graph.GlobalMaxPool
-	case "Flatten":
-		s.Kind = graph.Flatten
-	case "Add":
-		s.Kind = graph.Add
 	case "Concatenate":
 		s.Kind = graph.Concat
 		err = l.axis(&s)
@@ -107,7 +104,11 @@ func (l *kerasLayer) without(s graph.Layer, last bool) (graph.Layer, kerasWeight
 		}
 		s.Activation, err = leaky(*slope)
 	default:
-		if !slices.Contains(kerasIdle, class) {
+		kind, known := kerasKinds[class]
+		switch {
+		case known:
+			s.Kind, s.Kernel = kind, c.Pool
+		case !slices.Contains(kerasIdle, class):
 			err = fmt.Errorf("%s layers are not supported: docs/files.md lists those that are", l.className())
 		}
 	}
@@ -140,23 +141,21 @@ func leaky(slope float64) (network.Activation, error) {
 	return network.Activation{}, fmt.Errorf("slope %v of a leaky relu is not between 0 and 1", slope)
 }
 
+// kerasActivations are Keras's names of activations, of which softmax is one at the end of a network.
+var kerasActivations = map[string]network.Activation{
+	"relu": {Kind: network.ReLU}, "tanh": {Kind: network.Tanh}, "sigmoid": {Kind: network.Sigmoid}, "softplus": {Kind: network.Softplus},
+	"elu": {Kind: network.ELU, Slope: 1}, "linear": {}, "softmax": {},
+}
+
 // kerasActivation translates Keras's name of an activation.
 func kerasActivation(name string, last bool) (network.Activation, error) {
-	switch {
-	case name == "linear", name == "softmax" && last:
-		return network.Activation{Kind: network.Identity}, nil
-	case name == "relu":
-		return network.Activation{Kind: network.ReLU}, nil
-	case name == "tanh":
-		return network.Activation{Kind: network.Tanh}, nil
-	case name == "sigmoid":
-		return network.Activation{Kind: network.Sigmoid}, nil
-	case name == "softplus":
-		return network.Activation{Kind: network.Softplus}, nil
-	case name == "elu":
-		return network.Activation{Kind: network.ELU, Slope: 1}, nil
-	case last:
-		return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, softplus, elu, linear, softmax", name)
+	words := "relu, tanh, sigmoid, softplus, elu, linear"
+	if last {
+		words += ", softmax"
 	}
-	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, softplus, elu, linear", name)
+	a, known := kerasActivations[name]
+	if !known || name == "softmax" && !last {
+		return a, fmt.Errorf("activation %.40q is none of %s", name, words)
+	}
+	return a, nil
 }

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"psafe/host/model/posterior"
@@ -127,40 +125,11 @@ func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
 	}
 	text := cmp.Or(opt.SDRelative, opt.SD)
 	var err error
-	if s.near, s.lo, s.hi, err = decimalBounds(text); err != nil {
+	if s.near, s.lo, s.hi, err = posterior.Decimal(text); err != nil {
 		return nil, fmt.Errorf("--sd %.40q: %w", opt.Flag(), err)
 	}
 	s.random.Every = s.near > 0
 	return s, nil
-}
-
-// decimalBounds are the float64 nearest to a decimal >= 0, and those around it.
-func decimalBounds(text string) (near, lo, hi float64, err error) {
-	wrong := errors.New("it is no decimal number from 0 on, such as 0.05")
-	if len(text) > 100 || strings.Trim(text, decimalLetters) != "" {
-		return 0, 0, 0, wrong
-	}
-	if near, err = strconv.ParseFloat(text, 64); err != nil || !(near >= 0) {
-		return 0, 0, 0, wrong
-	}
-	if near == 0 { // its sign, and digits that are lost
-		if digits, _, _ := strings.Cut(strings.ToLower(text), "e"); strings.Trim(digits, "0.+-") != "" {
-			return 0, 0, 0, errors.New("it is above 0 and below every float64")
-		}
-		return 0, 0, 0, nil
-	}
-	exact, ok := new(big.Rat).SetString(text) // of a float64's size, and of 100 digits
-	if !ok {
-		return 0, 0, 0, wrong
-	}
-	lo, hi = near, near
-	switch new(big.Rat).SetFloat64(near).Cmp(exact) {
-	case 1:
-		lo = math.Nextafter(near, 0)
-	case -1:
-		hi = math.Nextafter(near, math.Inf(1))
-	}
-	return near, lo, hi, nil
 }
 
 // readFile reads spreads by the names of initialisers, from .npz or safetensors.

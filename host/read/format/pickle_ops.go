@@ -55,6 +55,14 @@ const (
 	opReadOnly      = 0x98
 )
 
+// sizes are the bytes of the number behind an opcode: a value, a place in the memo or a length.
+var sizes = map[byte]int{
+	opBinInt: 4, opBinInt1: 1, opBinInt2: 2,
+	opBinPut: 1, opLongBinPut: 4, opBinGet: 1, opLongBinGet: 4,
+	opShortBinStr: 1, opBinStr: 4, opShortBinBytes: 1, opBinBytes: 4, opBinBytes8: 8, opByteArray8: 8,
+	opShortUnicode: 1, opBinUnicode: 4, opBinUnicode8: 8,
+}
+
 // step runs one opcode other than STOP.
 func (u *unpickler) step(op byte) error {
 	switch op {
@@ -96,8 +104,7 @@ func (u *unpickler) step(op byte) error {
 }
 
 func (u *unpickler) stepMemo(op byte) error {
-	size := map[byte]int{opBinPut: 1, opBinGet: 1, opLongBinPut: 4, opLongBinGet: 4}[op]
-	index, err := u.uint(size)
+	index, err := u.uint(sizes[op])
 	switch {
 	case err != nil:
 		return err
@@ -116,8 +123,7 @@ func (u *unpickler) stepScalar(op byte) error {
 	case opNewTrue, opNewFalse:
 		u.push(op == opNewTrue)
 	case opBinInt, opBinInt1, opBinInt2:
-		size := map[byte]int{opBinInt: 4, opBinInt1: 1, opBinInt2: 2}[op]
-		n, err := u.uint(size)
+		n, err := u.uint(sizes[op])
 		if err != nil {
 			return err
 		}
@@ -133,19 +139,12 @@ func (u *unpickler) stepScalar(op byte) error {
 		if err != nil {
 			return err
 		}
-		b, err := u.take(size)
+		n, err := u.uint(int(size))
 		if err != nil {
 			return err
 		}
-		var n int64
-		for i := len(b) - 1; i >= 0; i-- {
-			if i == len(b)-1 {
-				n = int64(int8(b[i]))
-				continue
-			}
-			n = n<<8 | int64(b[i])
-		}
-		u.push(n)
+		unused := 64 - 8*size
+		u.push(int64(n<<unused) >> unused)
 	case opBinFloat:
 		b, err := u.take(8)
 		if err != nil {
@@ -159,14 +158,7 @@ func (u *unpickler) stepScalar(op byte) error {
 }
 
 func (u *unpickler) stepString(op byte) error {
-	size := 1
-	switch op {
-	case opBinStr, opBinBytes, opBinUnicode:
-		size = 4
-	case opBinBytes8, opByteArray8, opBinUnicode8:
-		size = 8
-	}
-	n, err := u.uint(size)
+	n, err := u.uint(sizes[op])
 	if err == nil {
 		err = u.has(n)
 	}
