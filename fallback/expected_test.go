@@ -79,13 +79,11 @@ func TestExpectedMargins(t *testing.T) {
 }
 
 func checkExpected(t *testing.T, p bound.Precision, post *posterior.Posterior, points *property.Points, c expectedCase) {
-	eps, err := property.NewDecimal(string(c.Eps))
+	region, err := property.ReadRegion(property.RegionText{Eps: string(c.Eps), Clip: []string{"0", "1"}}, points.Dim)
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero, one := property.Decimal{}, property.Decimal{Lo: 1, Hi: 1}
-	lo, hi := points.At(c.Image)
-	box, err := property.BallLinf(lo, hi, eps, &[2]property.Decimal{zero, one})
+	box, err := points.Around(c.Image, region)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,8 +174,11 @@ func TestDisjunction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eps, _ := property.NewDecimal("0.01")
-	box, err := points.Ball(0, eps, nil)
+	region, err := property.ReadRegion(property.RegionText{Eps: "0.01"}, points.Dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := points.Around(0, region)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,13 +51,13 @@ func mnistTasks(t testing.TB, post *posterior.Posterior, n int, radius string) [
 	if err != nil {
 		t.Fatal(err)
 	}
-	eps, err := property.NewDecimal(radius)
+	region, err := property.ReadRegion(property.RegionText{Eps: radius, Clip: []string{"0", "1"}}, points.Dim)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var tasks []property.Task
 	for i := range n {
-		box, err := points.Ball(i, eps, &[2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}})
+		box, err := points.Around(i, region)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,11 +36,13 @@ func realTasks(t *testing.T, name string, images int) (*posterior.Posterior, []p
 	if err != nil {
 		t.Skipf("real data are absent (set PSAFE_SHARED): %v", err)
 	}
-	eps, _ := property.NewDecimal("0.01")
-	clip := [2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}}
+	region, err := property.ReadRegion(property.RegionText{Eps: "0.01", Clip: []string{"0", "1"}}, points.Dim)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var tasks []property.Task
 	for i := range images {
-		box, err := points.Ball(i, eps, &clip)
+		box, err := points.Around(i, region)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func realTasks(t *testing.T, name string, images int) (*posterior.Posterior, []p
 				class = c
 			}
 		}
-		tasks = append(tasks, property.Task{Index: i, T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, &clip)}, S: property.ArgmaxIs(class, len(y))})
+		tasks = append(tasks, property.Task{Index: i, T: []property.Box{box}, Inner: []property.Box{points.Inside(i, region)}, S: property.ArgmaxIs(class, len(y))})
 	}
 	return post, tasks
 }
@@ -151,13 +153,16 @@ func TestTestdata(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eps, _ := property.NewDecimal("0.03")
+			region, err := property.ReadRegion(property.RegionText{Eps: "0.03"}, points.Dim)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i := range testscale.Costly(t, 100) {
-				box, err := points.Ball(i, eps, nil)
+				box, err := points.Around(i, region)
 				if err != nil {
 					t.Fatal(err)
 				}
-				tasks = append(tasks, property.Task{Index: i, T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, nil)}, S: property.ArgmaxIs(i%10, 10)})
+				tasks = append(tasks, property.Task{Index: i, T: []property.Box{box}, Inner: []property.Box{points.Inside(i, region)}, S: property.ArgmaxIs(i%10, 10)})
 			}
 		}
 		for _, precision := range testscale.Few(t, []bound.Precision{bothPrecisions[i%2], bothPrecisions[1-i%2]}, 1) {

@@ -74,11 +74,11 @@ func TestExpectedConcentration(t *testing.T) {
 			}
 			engines[c.Posterior] = pair
 		}
-		eps, err := property.NewDecimal(string(c.Eps))
+		region, err := property.ReadRegion(property.RegionText{Eps: string(c.Eps), Clip: []string{"0", "1"}}, points.Dim)
 		if err != nil {
 			t.Fatal(err)
 		}
-		box, err := points.Ball(c.Image, eps, &[2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}})
+		box, err := points.Around(c.Image, region)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -197,7 +197,10 @@ func failsAt(t *testing.T, post *posterior.Posterior, safe *property.Safe, witne
 // proved by bounds at the witness, and nothing is proved at a positive one.
 func TestAttackIsConfirmed(t *testing.T) {
 	r := rand.New(rand.NewPCG(74, 1))
-	eps, _ := property.NewDecimal("0.3")
+	region, err := property.ReadRegion(property.RegionText{Eps: "0.3"}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
 	confirmed, refused := 0, 0
 	for round := range 100 {
 		post := provetest.RandomNet(r, activationKinds[round%len(activationKinds)], 5, 12, 12, 4)
@@ -205,7 +208,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 		for j := range x {
 			x[j] = r.Float64()
 		}
-		box, err := property.BallLinf(x, x, eps, nil)
+		box, err := region.Around(x, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +216,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 		if r.IntN(2) == 0 {
 			safe = property.ArgmaxIsNever(r.IntN(4), 4)
 		}
-		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{property.InnerBall(x, x, eps, nil)}, S: safe}
+		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{region.Inside(x, x)}, S: safe}
 		at, margin := AttackApprox(Target{post.Network(), meansOf(post), box, &safe}, Effort{Steps: 10, Starts: 4, Seed: 1})
 		switch fails := failsAt(t, post, &safe, task.Witness(0, at)); {
 		case margin < -1e-9 && fails:
@@ -257,19 +260,21 @@ func TestAttackMNIST(t *testing.T) {
 		t.Skip("real posteriors take long: not with -short")
 	}
 	post, points := realNet(t, "VIMODEL_MNIST_2_128_relu.net.npz")
-	eps, _ := property.NewDecimal("0.1")
-	clip := [2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}}
+	region, err := property.ReadRegion(property.RegionText{Eps: "0.1", Clip: []string{"0", "1"}}, points.Dim)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const images = 40
 	fallen := 0
 	for i := range images {
-		box, err := points.Ball(i, eps, &clip)
+		box, err := points.Around(i, region)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x, _ := points.At(i)
 		y := post.LogitsApprox(x)
 		class := slices.Index(y, slices.Max(y))
-		task := property.Task{T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, &clip)}, S: property.ArgmaxIs(class, len(y))}
+		task := property.Task{T: []property.Box{box}, Inner: []property.Box{points.Inside(i, region)}, S: property.ArgmaxIs(class, len(y))}
 		at, margin := AttackApprox(Target{post.Network(), meansOf(post), box, &task.S}, Effort{Steps: 10, Starts: 3, Seed: 1})
 		checkAttack(t, post, &task.S, box, at, margin)
 		if fails := failsAt(t, post, &task.S, task.Witness(0, at)); fails != (margin < 0) {

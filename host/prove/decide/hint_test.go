@@ -50,12 +50,15 @@ func TestDecisionsAgainstGrids(t *testing.T) {
 			safe = property.ArgmaxIsNever(r.IntN(3), 3)
 		}
 		x := []float64{r.NormFloat64(), r.NormFloat64()}
-		eps, _ := property.NewDecimal("0.6")
-		box, err := property.BallLinf(x, x, eps, nil)
+		region, err := property.ReadRegion(property.RegionText{Eps: "0.6"}, len(x))
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{property.InnerBall(x, x, eps, nil)}, S: safe}
+		box, err := region.Around(x, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{region.Inside(x, x)}, S: safe}
 		got, err := decide(context.Background(), e, []drawn{meansOf(post)}, []property.Task{task}, 4000)
 		if err != nil {
 			t.Fatal(err)

@@ -82,13 +82,13 @@ func TestWhatLeavesLack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eps, err := property.NewDecimal(c.eps)
+		region, err := property.ReadRegion(property.RegionText{Eps: c.eps, Clip: []string{"0", "1"}}, points.Dim)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := engineOf(t, bound.Float32, post)
 		for _, i := range c.images {
-			box, err := points.Ball(i, eps, &[2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}})
+			box, err := points.Around(i, region)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -157,21 +157,6 @@ func parseFixed(text RegionText, inputs int) ([]bool, error) {
 	return fixed, nil
 }
 
-// ballRegion is the region of one radius for all inputs, and one interval.
-func ballRegion(eps Decimal, clip *[2]Decimal) (Region, error) {
-	if !(eps.Lo >= 0 && eps.Hi >= eps.Lo && eps.Hi <= math.MaxFloat64) {
-		return Region{}, fmt.Errorf("eps %s is not a number >= 0; give a radius such as 0.05", eps)
-	}
-	r := Region{from: Vector{all: Decimal{0 - eps.Hi, 0 - eps.Lo}}, to: Vector{all: eps}, eps: &Vector{all: eps}}
-	if clip != nil {
-		if !(clip[0].Lo <= clip[1].Hi) {
-			return Region{}, fmt.Errorf("clip interval from %s to %s is empty; give the lower end first", clip[0], clip[1])
-		}
-		r.clip = &[2]Vector{{all: clip[0]}, {all: clip[1]}}
-	}
-	return r, nil
-}
-
 // offsets returns the offsets of coordinate j.
 func (r *Region) offsets(j int) (from, to Decimal) {
 	if r.fixed != nil && r.fixed[j] {

@@ -6,30 +6,6 @@ import (
 	"slices"
 )
 
-// InnerBall is the counterpart of BallLinf from inside: a box of points that lie
-// in the real set {x : |x_j - v_j| <= eps for every j}, cut to clip, whatever the
-// real numbers v_j in [lo[j], hi[j]], eps and the ends of clip are. Lower ends are
-// rounded up and upper ends down; Lo[j] > Hi[j] says that no float64 is known to
-// be inside in coordinate j, where the set is narrower than the enclosures of its
-// numbers.
-//
-// If the enclosures cannot tell that the set has a point at all, because the ball
-// and clip only just touch in some coordinate, InnerBall is the zero Box; so it is
-// for what is no radius, clip interval or point. BallLinf says what is wrong with
-// arguments. lo and hi must have the same length (it panics otherwise).
-func InnerBall(lo, hi []float64, eps Decimal, clip *[2]Decimal) Box {
-	if r, err := ballRegion(eps, clip); err == nil {
-		return r.Inside(lo, hi)
-	}
-	return Box{}
-}
-
-// InnerBall is InnerBall around point i, 0 <= i < N (it panics otherwise).
-func (p *Points) InnerBall(i int, eps Decimal, clip *[2]Decimal) Box {
-	lo, hi := p.At(i)
-	return InnerBall(lo, hi, eps, clip)
-}
-
 // Witness is a box that surely contains a point of the i-th region of the real T,
 // close to x: in each coordinate the float64 nearest to x[j] in the inner interval
 // or, where that is empty, the whole of [T[i].Lo[j], T[i].Hi[j]]. A property that

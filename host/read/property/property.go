@@ -34,7 +34,7 @@ type Task struct {
 	// was asked about.
 	T []Box
 	// Inner holds, for each box of T, points known to be in the real one, which
-	// has at least one: see InnerBall for what Lo[j] > Hi[j] and the zero Box
+	// has at least one: see Region.Inside for what Lo[j] > Hi[j] and the zero Box
 	// mean. No Inner at all counts as zero boxes.
 	Inner []Box
 	// Ball, if it is not nil, is what T is cut to: the real T is what the real box and the real

@@ -5,35 +5,6 @@ import (
 	"math"
 )
 
-// BallLinf encloses the set {x : |x_j - v_j| <= eps for every j}, cut to the
-// interval clip if that is not nil, in the smallest box that can be told from
-// the arguments: each v_j is a real number in [lo[j], hi[j]], eps and both ends
-// of clip are real numbers too. Lower ends are rounded down and upper ends up,
-// so the box contains the real set whatever the real numbers are.
-//
-// lo and hi must have the same length (it panics otherwise). A negative or
-// non-finite eps, a clip interval with its ends reversed, a point that is not
-// finite or has lo > hi, a point further than eps outside of clip (the set is
-// empty) and an overflow are errors; those of a coordinate name it.
-func BallLinf(lo, hi []float64, eps Decimal, clip *[2]Decimal) (Box, error) {
-	r, err := ballRegion(eps, clip)
-	if err != nil {
-		return Box{}, err
-	}
-	return r.Around(lo, hi)
-}
-
-// Ball is BallLinf around point i, 0 <= i < N (it panics otherwise). Errors
-// name the file and the point.
-func (p *Points) Ball(i int, eps Decimal, clip *[2]Decimal) (Box, error) {
-	lo, hi := p.At(i)
-	b, err := BallLinf(lo, hi, eps, clip)
-	if err != nil {
-		return Box{}, fmt.Errorf("%s: point %d: %w", p.Source, i, err)
-	}
-	return b, nil
-}
-
 // String is the number, or the interval known to hold it, for messages.
 func (d Decimal) String() string {
 	if d.Lo == d.Hi {
