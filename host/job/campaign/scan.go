@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,24 +161,16 @@ func (c *cursor) read() ([]byte, error) {
 	return text, nil
 }
 
-// stampOf reads id, task, tasks and run of a line. They stand side by side in every record,
-// and no text in JSON has a quotation mark without a backslash: so they are found without
-// taking the line apart.
+// stampText is where a line says id, task, tasks and run. They stand side by side in every record, and no text in JSON
+// has a quotation mark without a backslash: so they are found without taking the line apart.
+var stampText = regexp.MustCompile(`,"id":"([^"]*)","task":(\d{1,9}),"tasks":(\d{1,9}),"run":"([^"]*)"`)
+
+// stampOf reads id, task, tasks and run of a line.
 func stampOf(text []byte) (s stamp, ok bool) {
-	_, rest, found := bytes.Cut(text, []byte(`,"id":"`))
-	if found {
-		s.id, rest, found = bytes.Cut(rest, []byte(`","task":`))
-	}
-	if found {
-		s.task, rest, found = cutNumber(rest, `,"tasks":`)
-	}
-	if found {
-		s.tasks, rest, found = cutNumber(rest, `,"run":"`)
-	}
-	if found {
-		s.run, _, found = bytes.Cut(rest, []byte(`"`))
-	}
-	if found {
+	if m := stampText.FindSubmatch(text); m != nil {
+		s = stamp{id: m[1], run: m[4]}
+		s.task, _ = strconv.Atoi(string(m[2]))
+		s.tasks, _ = strconv.Atoi(string(m[3]))
 		return s, true
 	}
 	var there struct {
@@ -190,21 +181,6 @@ func stampOf(text []byte) (s stamp, ok bool) {
 		return s, false
 	}
 	return stamp{[]byte(there.ID), []byte(there.Run), *there.Task, *there.Tasks}, true
-}
-
-// cutNumber reads a number of digits that ends with a word.
-func cutNumber(text []byte, word string) (n int, rest []byte, ok bool) {
-	digits, rest, found := bytes.Cut(text, []byte(word))
-	if !found || len(digits) == 0 || len(digits) > 9 {
-		return 0, nil, false
-	}
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return 0, nil, false
-		}
-		n = 10*n + int(d-'0')
-	}
-	return n, rest, true
 }
 
 // eachTask calls g for the tasks of a span in their order, with the records that attempts have
