@@ -11,16 +11,21 @@ import (
 // says so (PyTorch's default), else the mean is over what lies in the image (Keras). Global
 // average pooling has a window of the size of the image.
 type AvgPool struct {
+	unweighted
 	In           Image
 	Window       Window
 	CountPadding bool
 }
 
 // Add is the sum of Terms lists of N numbers each: a residual join.
-type Add struct{ N, Terms int }
+type Add struct {
+	unweighted
+	N, Terms int
+}
 
 // Concat puts images of the same height and width together, channel after channel.
 type Concat struct {
+	unweighted
 	Height, Width int
 	Channels      []int
 }
@@ -28,6 +33,7 @@ type Concat struct {
 // Reorder gives number Order[i] of its input as its output i: a flatten in another order,
 // or a part of the input.
 type Reorder struct {
+	unweighted
 	In    int
 	Order []int32
 }
@@ -46,18 +52,11 @@ func (a AvgPool) Lowered() *Lowered {
 	class, divisors := map[int]int{}, []int{}
 	for y := range out.Height {
 		for x := range out.Width {
-			var at []int
-			n := 0
-			for i := range size {
-				r, c := w.at(0, y, i/w.Size[1], a.In.Height), w.at(1, x, i%w.Size[1], a.In.Width)
-				if r < 0 || c < 0 {
-					at = append(at, -1)
-					continue
+			at, n := w.under(y, x, a.In), size
+			for _, from := range at {
+				if from < 0 && !a.CountPadding {
+					n--
 				}
-				at, n = append(at, (r*a.In.Width+c)*a.In.Channels), n+1
-			}
-			if a.CountPadding {
-				n = size
 			}
 			if _, known := class[n]; !known {
 				class[n], divisors = len(divisors), append(divisors, n)

@@ -134,6 +134,21 @@ func (w *Window) each(s Image, visit func(position, place, row, column int)) {
 	}
 }
 
+// under returns where the window at position (y, x) lies in an image, by its place: the first number of a pixel, -1 in
+// the padding.
+func (w *Window) under(y, x int, s Image) []int {
+	at := make([]int, 0, w.Size[0]*w.Size[1])
+	for i := range cap(at) {
+		r, c := w.at(0, y, i/w.Size[1], s.Height), w.at(1, x, i%w.Size[1], s.Width)
+		if r < 0 || c < 0 {
+			at = append(at, -1)
+		} else {
+			at = append(at, (r*s.Width+c)*s.Channels)
+		}
+	}
+	return at
+}
+
 func (w *Window) check(s Image) error {
 	for d, n := range []int{s.Height, s.Width} {
 		what := []string{"height", "width"}[d]

@@ -6,6 +6,7 @@ import "math"
 // before it has the activation Identity, and the pool's own comes after the maximum: the
 // same function for a nondecreasing activation, and fewer neurons to relax.
 type MaxPool struct {
+	unweighted
 	In     Image
 	Window Window
 }
@@ -22,14 +23,13 @@ func (m MaxPool) Members() []int32 {
 	var members []int32
 	for y := range out.Height {
 		for x := range out.Width {
+			at := w.under(y, x, m.In)
 			for ch := range m.In.Channels {
-				for i := range w.Size[0] * w.Size[1] {
-					r, c := w.at(0, y, i/w.Size[1], m.In.Height), w.at(1, x, i%w.Size[1], m.In.Width)
-					if r < 0 || c < 0 {
-						members = append(members, -1)
-						continue
+				for _, from := range at {
+					if from >= 0 {
+						from += ch
 					}
-					members = append(members, int32((r*m.In.Width+c)*m.In.Channels+ch))
+					members = append(members, int32(from))
 				}
 			}
 		}
@@ -50,12 +50,6 @@ func (m MaxPool) Inputs() int { return m.In.Len() }
 
 // Outputs is the number of numbers of the output image.
 func (m MaxPool) Outputs() int { return m.Out().Len() }
-
-// Weights is 0.
-func (m MaxPool) Weights() int { return 0 }
-
-// Biases is 0.
-func (m MaxPool) Biases() int { return 0 }
 
 func (m MaxPool) forwardApprox(zeta, _, _, z []float64) {
 	for i := range zeta {

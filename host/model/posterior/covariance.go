@@ -148,10 +148,11 @@ func pairs(m network.Map) int {
 
 // validateCovariances checks lengths and numbers against the shapes of p.
 func (p *Posterior) validateCovariances() error {
-	if len(p.covariances) != len(p.Layers) {
-		return fmt.Errorf("%d covariances for %d layers: give one for each, nil where weights are certain", len(p.covariances), len(p.Layers))
+	all := p.dependent()
+	if len(all) != len(p.Layers) {
+		return fmt.Errorf("%d covariances for %d layers: give one for each, nil where weights are certain", len(all), len(p.Layers))
 	}
-	for k, c := range p.covariances {
+	for k, c := range all {
 		if c == nil {
 			continue
 		}
@@ -169,6 +170,9 @@ func (p *Posterior) validateCovariances() error {
 		if bad := c.movesBias(in, out); p.Layers[k].NoBias && bad {
 			return fmt.Errorf("layer %d: covariance: the layer has no bias, and the covariance moves it: make these entries 0, or give it a bias", k)
 		}
+	}
+	if p.Kind == KindJoint {
+		return p.validateJoint()
 	}
 	return nil
 }
@@ -204,33 +208,26 @@ func (c *Covariance) validate(in, out int) error {
 // movesBias reports whether the covariance has anything but 0 for a bias.
 func (c *Covariance) movesBias(in, out int) bool {
 	if !c.Full() {
-		for _, v := range c.QA[in*(in+1):] {
-			if v != 0 {
-				return true
-			}
-		}
-		return false
+		return !zeros(c.QA[in*(in+1):])
 	}
 	for o := range out {
-		row := (o*(in+1) + in) * c.Rank
-		for _, v := range c.Factor[row : row+c.Rank] {
-			if v != 0 {
-				return true
-			}
+		if row := (o*(in+1) + in) * c.Rank; !zeros(c.Factor[row : row+c.Rank]) {
+			return true
 		}
 	}
 	return false
 }
 
-// drawCovariances draws each layer's numbers in order: of a full covariance z, of kron E by rows. The error
-// is that of ended.
+// drawCovariances draws each layer's numbers in order: of a full covariance z, of kron E by rows; of KindJoint one z,
+// first. The error is that of ended.
 func (p *Posterior) drawCovariances(r *rand.Rand, dst [][]float64, ended func() error) error {
+	z := normals(r, p.JointRank())
 	for k, l := range p.Layers {
 		copy(dst[2*k], l.Weight.Mean)
 		copy(dst[2*k+1], l.Bias.Mean)
-		if c := p.covariances[k]; c != nil {
+		if c := p.dependent()[k]; c != nil {
 			in, out := l.covariedShape()
-			list, err := c.drawn(r, in, out, ended)
+			list, err := c.drawn(r, z, in, out, ended)
 			if err != nil {
 				return err
 			}
@@ -254,13 +251,20 @@ func eachEntry(in, out int, list []float64, to func(w *float64, v float64), weig
 	}
 }
 
-// drawn are deviations of [W b]. The conversions keep the compiler from fusing operations. The error is that
+// normals are n standard normal numbers, nil for none.
+func normals(r *rand.Rand, n int) (z []float64) {
+	for range n {
+		z = append(z, r.NormFloat64())
+	}
+	return z
+}
+
+// drawn are deviations of [W b], with the z of all layers where it is not nil. The conversions keep the compiler from fusing operations. The error is that
 // of ended, which is asked once for each row of QG, since the work grows with the cube of the sides.
-func (c *Covariance) drawn(r *rand.Rand, in, out int, ended func() error) ([]float64, error) {
+func (c *Covariance) drawn(r *rand.Rand, z []float64, in, out int, ended func() error) ([]float64, error) {
 	if c.Full() {
-		z := make([]float64, c.Rank)
-		for k := range z {
-			z[k] = r.NormFloat64()
+		if z == nil {
+			z = normals(r, c.Rank)
 		}
 		return c.times(z), nil
 	}
@@ -427,7 +431,7 @@ func (p *Posterior) Marginals(ended func() error) (*Posterior, error) {
 			*g = NewParams(g.Mean, p.swag.sdUp(a), ScaleSD)
 		}
 	}
-	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
+	for k, c := range p.dependent() {
 		if c == nil {
 			continue
 		}

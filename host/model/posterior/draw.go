@@ -71,10 +71,8 @@ func (p *Posterior) DrawUntil(seed uint64, i int, dst [][]float64, ended func() 
 		p.drawSWAG(r, dst)
 	case KindDropout:
 		p.drawDropout(r, dst)
-	case KindCorrelated:
+	case KindCorrelated, KindJoint:
 		return p.drawCovariances(r, dst, ended)
-	case KindJoint:
-		p.drawJoint(r, dst)
 	default:
 		panic(fmt.Sprintf("posterior: Draw: %v", p.Kind))
 	}
@@ -115,10 +113,7 @@ func (s *Finite) draw(r *rand.Rand) int {
 
 func (p *Posterior) drawSWAG(r *rand.Rand, dst [][]float64) {
 	s := p.swag
-	column := make([]float64, s.Rank)
-	for k := range column {
-		column[k] = r.NormFloat64()
-	}
+	column := normals(r, s.Rank)
 	factor := 1 / math.Sqrt(float64(2*(s.Rank-1)))
 	for a, g := range p.Params() {
 		drawNormal(r, g.Mean, s.Sd[a], math.Sqrt2/2, dst[a])

@@ -2,9 +2,6 @@ package posterior
 
 import (
 	"fmt"
-	"math/rand/v2"
-
-	"psafe/host/model/network"
 )
 
 // FromJoint makes a posterior of KindJoint: the layers' shapes, activations and means, and a factor for
@@ -20,6 +17,14 @@ func FromJoint(layers []Layer, factors []*Covariance) (*Posterior, error) {
 // Joint returns, for a posterior of KindJoint, the factor of each layer, nil for those whose weights are
 // certain; nil for other kinds. The caller may not write to it.
 func (p *Posterior) Joint() []*Covariance { return p.joint }
+
+// dependent are the covariances of the layers, whether these are independent of each other or not; nil of other kinds.
+func (p *Posterior) dependent() []*Covariance {
+	if p.Kind == KindJoint {
+		return p.joint
+	}
+	return p.covariances
+}
 
 // JointRank is the number of columns of the factors of a posterior of KindJoint, 0 of other kinds.
 func (p *Posterior) JointRank() int {
@@ -52,49 +57,18 @@ func (p *Posterior) requireJointRows() error {
 	return nil
 }
 
-// validateJoint checks lengths and numbers against the shapes of p.
+// validateJoint is what validateCovariances asks of factors of one z.
 func (p *Posterior) validateJoint() error {
-	if len(p.joint) != len(p.Layers) {
-		return fmt.Errorf("%d factors for %d layers: give one for each, nil where weights are certain", len(p.joint), len(p.Layers))
-	}
 	rank := p.JointRank()
 	if rank == 0 {
 		return fmt.Errorf("no layer has a factor: this is one network, and no posterior")
 	}
 	for k, c := range p.joint {
-		if c == nil {
-			continue
-		}
-		dense, is := p.Layers[k].Map.(network.Dense)
-		if !is {
-			return fmt.Errorf("layer %d: a covariance is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
-		}
-		if err := c.validate(dense.In, dense.Out); err != nil {
-			return fmt.Errorf("layer %d: covariance: %w", k, err)
-		}
-		if !c.Full() || c.Rank != rank {
+		if c != nil && (!c.Full() || c.Rank != rank) {
 			return fmt.Errorf("layer %d: covariance: %s of %d columns; of kind %v all layers have a factor of the same number of columns, here %d", k, c, c.Rank, p.Kind, rank)
-		}
-		if p.Layers[k].NoBias && c.movesBias(dense.In, dense.Out) {
-			return fmt.Errorf("layer %d: covariance: the layer has no bias, and the covariance moves it: make these entries 0, or give it a bias", k)
 		}
 	}
 	return nil
-}
-
-// drawJoint draws the numbers that all layers have in common.
-func (p *Posterior) drawJoint(r *rand.Rand, dst [][]float64) {
-	z := make([]float64, p.JointRank())
-	for k := range z {
-		z[k] = r.NormFloat64()
-	}
-	for k, l := range p.Layers {
-		copy(dst[2*k], l.Weight.Mean)
-		copy(dst[2*k+1], l.Bias.Mean)
-		if c := p.joint[k]; c != nil {
-			eachEntry(l.Inputs(), l.Outputs(), c.times(z), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
-		}
-	}
 }
 
 // times is Factor z, each sum in the order of z; four of them at a time, as one waits for its last addition. The

@@ -27,26 +27,16 @@ const (
 	KindLinearised
 )
 
+// kindWords are the words that the file header uses; the last is in no file.
+var kindWords = [...]string{"gaussian", "samples", "swag", "dropout", "correlated", "joint", "linearised"}
+
 // String returns the word that the file header uses: gaussian, samples, swag, dropout,
 // correlated or joint, and linearised, which no file has.
 func (k Kind) String() string {
-	switch k {
-	case KindGaussian:
-		return "gaussian"
-	case KindFinite:
-		return "samples"
-	case KindSWAG:
-		return "swag"
-	case KindDropout:
-		return "dropout"
-	case KindCorrelated:
-		return "correlated"
-	case KindJoint:
-		return "joint"
-	case KindLinearised:
-		return "linearised"
+	if k < 0 || int(k) >= len(kindWords) {
+		return fmt.Sprintf("kind(%d)", int(k))
 	}
-	return fmt.Sprintf("kind(%d)", int(k))
+	return kindWords[k]
 }
 
 // ParseKind reads the words that String writes; no word at all is gaussian, the
@@ -55,12 +45,11 @@ func ParseKind(word string) (Kind, error) {
 	if word == "" {
 		return KindGaussian, nil
 	}
-	for _, k := range []Kind{KindGaussian, KindFinite, KindSWAG, KindDropout, KindCorrelated, KindJoint} {
-		if word == k.String() {
-			return k, nil
-		}
+	inFiles := kindWords[:KindLinearised]
+	if k := slices.Index(inFiles, word); k >= 0 {
+		return Kind(k), nil
 	}
-	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout, correlated, joint", word)
+	return 0, fmt.Errorf("kind %.40q is none of %s", word, strings.Join(inFiles, ", "))
 }
 
 // HasSpread reports whether posteriors of the kind have stored spreads, and so a Scale.
@@ -182,10 +171,8 @@ func (p *Posterior) validateKind() error {
 		return p.swag.validate(p)
 	case KindDropout:
 		return p.validateDropout()
-	case KindCorrelated:
+	case KindCorrelated, KindJoint:
 		return p.validateCovariances()
-	case KindJoint:
-		return p.validateJoint()
 	case KindLinearised:
 		return nil
 	}

@@ -3,7 +3,6 @@ package posterior
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // SWAG holds what Stochastic Weight Averaging Params (Maddox et al., 2019) has
@@ -83,7 +82,7 @@ func (p *Posterior) SDApprox() [][]float64 {
 		return p.linearised.SDApprox()
 	}
 	list := p.NewWeights()
-	for k, c := range append(slices.Clone(p.covariances), p.joint...) { // a posterior has one of them
+	for k, c := range p.dependent() {
 		if in, out := p.Layers[k].covariedShape(); c != nil {
 			sd, _ := c.sdApprox(in, out, forever)
 			eachEntry(in, out, sd, func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
