@@ -88,7 +88,11 @@ func scaledFile(t *testing.T, name, part string, by float64) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := npy.Read(text)
+		r, err := npy.NewReader(bytes.NewReader(text), int64(len(text)), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := r.Array()
 		if err != nil {
 			t.Fatal(err)
 		}

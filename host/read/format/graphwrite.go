@@ -54,17 +54,14 @@ func (w *graphWriter) layer(k int) error {
 			feed = []int{w.flatten(feed[0])}
 		}
 	case network.Conv:
-		want, image = &m.In, new(network.Image)
-		*image = m.Out()
+		want, image = &m.In, new(m.Out())
 		w.conv(k, m, &out)
 	case network.AvgPool:
-		want, image = &m.In, new(network.Image)
-		*image = m.Out()
+		want, image = &m.In, new(m.Out())
 		out.Kind, out.CountPadding = graph.AvgPool, m.CountPadding
 		out.window(&m.Window)
 	case network.MaxPool:
-		want, image = &m.In, new(network.Image)
-		*image = m.Out()
+		want, image = &m.In, new(m.Out())
 		out.Kind = graph.MaxPool
 		out.window(&m.Window)
 	case network.Reorder:

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"os"
@@ -72,7 +73,11 @@ func TestTorch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := npy.Read(b)
+		r, err := npy.NewReader(bytes.NewReader(b), int64(len(b)), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := r.Array()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -307,3 +307,12 @@ func TestHalf(t *testing.T) {
 		t.Error("NaN or -0 is lost")
 	}
 }
+
+// Read reads a .npy file that is in memory: see Array.
+func Read(file []byte) (*Array, error) {
+	r, err := NewReader(bytes.NewReader(file), int64(len(file)), true)
+	if err != nil {
+		return nil, err
+	}
+	return r.Array()
+}

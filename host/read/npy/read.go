@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -192,15 +191,6 @@ func Floats(r io.Reader, n, size int, value func([]byte) (v float64, ok bool)) (
 		}
 	}
 	return data, -1, nil
-}
-
-// Read reads a .npy file that is in memory: see Array.
-func Read(file []byte) (*Array, error) {
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Array()
 }
 
 // Decode reads the elements of an array from raw, which must have size bytes, no more and

@@ -7,6 +7,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"psafe/host/model/network"
@@ -215,10 +216,8 @@ func weights(shape ...int) error {
 
 // known returns an error unless a word is a kind.
 func known(kind string) error {
-	for _, k := range Kinds {
-		if k == kind {
-			return nil
-		}
+	if slices.Contains(Kinds, kind) {
+		return nil
 	}
 	return fmt.Errorf("kind %.40q is not supported: the kinds are %s", kind, strings.Join(Kinds, ", "))
 }
