@@ -54,15 +54,11 @@ func (l *lowering) atMost(v, c *value) (*value, error) {
 }
 
 // bounded is Max or Min of a tensor and of constants.
-func bounded(by func(l *lowering, v, c *value) (*value, error)) func(*lowering, *onnx.Node) error {
-	return func(l *lowering, n *onnx.Node) error {
-		in, err := l.operandsOf(attributesOf(n), 1, len(n.Inputs))
-		if err != nil {
-			return err
-		}
+func bounded(by func(l *lowering, v, c *value) (*value, error)) func(*lowering, []*value) (*value, error) {
+	return func(l *lowering, in []*value) (_ *value, err error) {
 		at := slices.IndexFunc(in, func(v *value) bool { return v != nil && !v.isConst() })
 		if at < 0 {
-			return errFold
+			return nil, errFold
 		}
 		v := in[at]
 		for i, c := range in {
@@ -70,16 +66,16 @@ func bounded(by func(l *lowering, v, c *value) (*value, error)) func(*lowering, 
 			case i == at:
 				continue
 			case c == nil || !c.isConst():
-				return fmt.Errorf("it compares two tensors that depend on the input: psafe lowers bounds that are constants")
+				return nil, fmt.Errorf("it compares two tensors that depend on the input: psafe lowers bounds that are constants")
 			}
 			if c, err = l.fixed(c); err != nil {
-				return err
+				return nil, err
 			}
 			if v, err = by(l, v, c); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return l.give(n, v, nil)
+		return v, nil
 	}
 }
 
@@ -139,43 +135,37 @@ func (l *lowering) clip(n *onnx.Node) error {
 }
 
 // pReLU is t where t is above 0 and else slope t. One slope from 0 to 1 is a leaky relu.
-func (l *lowering) pReLU(n *onnx.Node) error {
-	in, err := l.operandsOf(attributesOf(n), 2, 2)
-	if err != nil {
-		return err
-	}
+func (l *lowering) pReLU(in []*value) (_ *value, err error) {
 	v, slope := in[0], in[1]
 	if v.isConst() || !slope.isConst() {
-		return fmt.Errorf("its slopes must be constants, and its input not")
+		return nil, fmt.Errorf("its slopes must be constants, and its input not")
 	}
 	if slope, err = l.fixed(slope); err != nil {
-		return err
+		return nil, err
 	}
 	if at, err := broadcast(v.shape, slope.shape); err != nil {
-		return err
+		return nil, err
 	} else if !slices.Equal(at.shape, v.shape) {
-		return fmt.Errorf("its input has the shape %v, its slopes %v", v.shape, slope.shape)
+		return nil, fmt.Errorf("its input has the shape %v, its slopes %v", v.shape, slope.shape)
 	}
 	first := slope.c[0]
 	if one := !slices.ContainsFunc(slope.c, func(s float64) bool { return s != first }); one && first >= 0 && first <= 1 {
-		out, err := l.through(v, leaky(first))
-		return l.give(n, out, err)
+		return l.through(v, leaky(first))
 	}
 	minus, err := l.times(v, scalar(-1))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if v, err = l.through(v, relu); err != nil {
-		return err
+		return nil, err
 	}
 	if minus, err = l.through(minus, relu); err != nil {
-		return err
+		return nil, err
 	}
 	if minus, err = l.times(minus, slope); err != nil {
-		return err
+		return nil, err
 	}
-	out, err := l.sum(v, minus, -1)
-	return l.give(n, out, err)
+	return l.sum(v, minus, -1)
 }
 
 // leaky is the leaky relu of a slope.

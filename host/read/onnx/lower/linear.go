@@ -72,23 +72,16 @@ func (l *lowering) spread(v *value, shape []int, from func(int) int) (*value, er
 }
 
 // add is a + sign b.
-func add(sign float64) func(*lowering, *onnx.Node) error {
-	return func(l *lowering, n *onnx.Node) error {
-		in, err := l.operandsOf(attributesOf(n), 2, 2)
-		if err != nil {
-			return err
-		}
-		if sign < 0 {
-			for i, v := range in {
-				if v.isConst() {
-					if in[i], err = l.fixed(v); err != nil {
-						return err
-					}
+func add(sign float64) func(*lowering, []*value) (*value, error) {
+	return func(l *lowering, in []*value) (_ *value, err error) {
+		for i, v := range in {
+			if sign < 0 && v.isConst() {
+				if in[i], err = l.fixed(v); err != nil {
+					return nil, err
 				}
 			}
 		}
-		out, err := l.sum(in[0], in[1], sign)
-		return l.give(n, out, err)
+		return l.sum(in[0], in[1], sign)
 	}
 }
 
@@ -107,28 +100,23 @@ func (l *lowering) sum(a, b *value, sign float64) (*value, error) {
 }
 
 // mul is a times a constant.
-func (l *lowering) mul(n *onnx.Node) error {
-	in, err := l.operandsOf(attributesOf(n), 2, 2)
-	if err != nil {
-		return err
-	}
+func (l *lowering) mul(in []*value) (_ *value, err error) {
 	a, b := in[0], in[1]
 	if a.isConst() {
 		a, b = b, a
 	}
 	if !b.isConst() {
-		return fmt.Errorf("it multiplies two tensors that depend on the input, which is not affine: psafe lowers products with constants")
+		return nil, fmt.Errorf("it multiplies two tensors that depend on the input, which is not affine: psafe lowers products with constants")
 	}
 	if b, err = l.fixed(b); err != nil {
-		return err
+		return nil, err
 	}
 	if a.isConst() {
 		if a, err = l.fixed(a); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	out, err := l.times(a, b)
-	return l.give(n, out, err)
+	return l.times(a, b)
 }
 
 // times is v times the constants b, element by element.
@@ -187,14 +175,10 @@ func (l *lowering) gemm(n *onnx.Node) error {
 	return l.give(n, out, err)
 }
 
-func (l *lowering) matMul(n *onnx.Node) error {
-	in, err := l.operandsOf(attributesOf(n), 2, 2)
-	if err != nil {
-		return err
-	}
+func (l *lowering) matMul(in []*value) (_ *value, err error) {
 	a, b := in[0], in[1]
 	if len(a.shape) == 0 || len(b.shape) == 0 {
-		return fmt.Errorf("it multiplies a scalar")
+		return nil, fmt.Errorf("it multiplies a scalar")
 	}
 	// A vector is a row on the left and a column on the right, and its axis is dropped again.
 	row, column := len(a.shape) == 1, len(b.shape) == 1
@@ -206,7 +190,7 @@ func (l *lowering) matMul(n *onnx.Node) error {
 	}
 	out, err := l.product(a, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shape := slices.Clone(out.shape)
 	if column {
@@ -215,7 +199,7 @@ func (l *lowering) matMul(n *onnx.Node) error {
 	if row {
 		shape = slices.Delete(shape, len(out.shape)-2, len(out.shape)-1)
 	}
-	return l.give(n, out.reshaped(shape), nil)
+	return out.reshaped(shape), nil
 }
 
 // product is the product of matrices, or of stacks of them, of which one is constant.

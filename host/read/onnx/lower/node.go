@@ -16,7 +16,7 @@ var operators map[string]func(*lowering, *onnx.Node) error
 
 func init() { // the functions lead back to the table through run
 	operators = map[string]func(*lowering, *onnx.Node) error{
-		"Add":                add(1),
+		"Add":                plain(2, 2, add(1)),
 		"AveragePool":        pooled(graph.AvgPool, false),
 		"BatchNormalization": (*lowering).batchNormalization,
 		"Cast":               (*lowering).cast,
@@ -25,26 +25,26 @@ func init() { // the functions lead back to the table through run
 		"Constant":           (*lowering).constantNode,
 		"ConstantOfShape":    (*lowering).filled,
 		"Conv":               (*lowering).conv,
-		"Div":                (*lowering).div,
+		"Div":                plain(2, 2, (*lowering).div),
 		"Dropout":            (*lowering).dropout,
 		"Elu":                (*lowering).elu,
 		"Equal":              wholeOnly,
-		"Expand":             (*lowering).expand,
+		"Expand":             plain(2, 2, (*lowering).expand),
 		"Flatten":            (*lowering).flatten,
 		"Gemm":               (*lowering).gemm,
 		"Gather":             (*lowering).gather,
 		"GlobalAveragePool":  pooled(graph.AvgPool, true),
 		"GlobalMaxPool":      pooled(graph.MaxPool, true),
-		"Identity":           (*lowering).same,
+		"Identity":           plain(1, 1, (*lowering).same),
 		"LeakyRelu":          (*lowering).leakyReLU,
-		"MatMul":             (*lowering).matMul,
-		"Max":                bounded((*lowering).atLeast),
+		"MatMul":             plain(2, 2, (*lowering).matMul),
+		"Max":                plain(1, anyNumber, bounded((*lowering).atLeast)),
 		"MaxPool":            pooled(graph.MaxPool, false),
-		"Mean":               (*lowering).mean,
-		"Min":                bounded((*lowering).atMost),
-		"Mul":                (*lowering).mul,
-		"Neg":                (*lowering).neg,
-		"PRelu":              (*lowering).pReLU,
+		"Mean":               plain(1, anyNumber, (*lowering).mean),
+		"Min":                plain(1, anyNumber, bounded((*lowering).atMost)),
+		"Mul":                plain(2, 2, (*lowering).mul),
+		"Neg":                plain(1, 1, (*lowering).neg),
+		"PRelu":              plain(2, 2, (*lowering).pReLU),
 		"Pad":                (*lowering).padded,
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
 		"ReduceMean":         reduce(true),
@@ -57,11 +57,11 @@ func init() { // the functions lead back to the table through run
 		"Softplus":           activation(network.Activation{Kind: network.Softplus}),
 		"Split":              (*lowering).split,
 		"Squeeze":            (*lowering).squeeze,
-		"Sqrt":               (*lowering).sqrt,
-		"Sub":                add(-1),
-		"Sum":                (*lowering).sumOf,
+		"Sqrt":               plain(1, 1, (*lowering).sqrt),
+		"Sub":                plain(2, 2, add(-1)),
+		"Sum":                plain(1, anyNumber, (*lowering).sumOf),
 		"Tanh":               activation(network.Activation{Kind: network.Tanh}),
-		"Tile":               (*lowering).tile,
+		"Tile":               plain(2, 2, (*lowering).tile),
 		"Transpose":          (*lowering).transpose,
 		"Unsqueeze":          (*lowering).unsqueeze,
 		"Where":              wholeOnly,
@@ -202,6 +202,25 @@ func (l *lowering) typed(n *onnx.Node) {
 	}
 	for _, name := range n.Outputs {
 		l.types[name] = of
+	}
+}
+
+// anyNumber stands for as many inputs as a node has.
+const anyNumber = -1
+
+// plain is an operator of so many inputs that has no attributes and one output.
+func plain(least, most int, f func(l *lowering, in []*value) (*value, error)) func(*lowering, *onnx.Node) error {
+	return func(l *lowering, n *onnx.Node) error {
+		limit := most
+		if most == anyNumber {
+			limit = max(least, len(n.Inputs))
+		}
+		in, err := l.operandsOf(attributesOf(n), least, limit)
+		if err != nil {
+			return err
+		}
+		out, err := f(l, in)
+		return l.give(n, out, err)
 	}
 }
 

@@ -184,35 +184,30 @@ func (l *lowering) note() {
 }
 
 // div is t/c by a constant c.
-func (l *lowering) div(n *onnx.Node) error {
-	in, err := l.operands(n, 2, 2)
-	if err != nil {
-		return err
-	}
+func (l *lowering) div(in []*value) (_ *value, err error) {
 	a, b := in[0], in[1]
 	if !b.isConst() {
-		return fmt.Errorf("it divides by a tensor that depends on the input, which is not affine: psafe lowers division by constants")
+		return nil, fmt.Errorf("it divides by a tensor that depends on the input, which is not affine: psafe lowers division by constants")
 	}
 	if b, err = l.fixed(b); err != nil {
-		return err
+		return nil, err
 	}
 	at, err := broadcast(a.shape, b.shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if a, err = l.spread(a, at.shape, at.a); err != nil {
-		return err
+		return nil, err
 	}
 	factors := make([]*big.Float, len(b.c))
 	for i, c := range b.c {
 		if c == 0 {
-			return fmt.Errorf("it divides by 0 (number %d of the divisor)", i)
+			return nil, fmt.Errorf("it divides by 0 (number %d of the divisor)", i)
 		}
 		factors[i] = exactly(1)
 		factors[i].Quo(factors[i], exactly(c))
 	}
-	out, err := l.scale(a, affine{factor: factors, group: at.b})
-	return l.give(n, out, err)
+	return l.scale(a, affine{factor: factors, group: at.b})
 }
 
 // batchNormalization is (t - mean) scale/sqrt(variance + epsilon) + B by channels, as in

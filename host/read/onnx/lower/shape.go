@@ -10,12 +10,8 @@ import (
 
 // Operators that move elements and compute nothing.
 
-func (l *lowering) same(n *onnx.Node) error {
-	in, err := l.operandsOf(attributesOf(n), 1, 1)
-	if err != nil {
-		return err
-	}
-	return l.give(n, in[0], nil)
+func (l *lowering) same(in []*value) (*value, error) {
+	return in[0], nil
 }
 
 // constantNode is an initialiser in the form of a node; its name is that of its output.
