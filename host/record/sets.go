@@ -14,17 +14,14 @@ type Sets struct {
 
 // Add takes in a record.
 func (s *Sets) Add(r *Record) {
-	s.n++
+	one := Sets{n: 1}
 	if r.FeaturesOf != "" {
-		s.addFeatures(1, r.FeaturesOf)
+		one.features, one.of = 1, r.FeaturesOf
 	}
-	if r.Networks == 0 {
-		return
+	if r.Networks != 0 {
+		one.sets, one.least, one.most = 1, r.Networks, r.Networks
 	}
-	if s.sets++; s.sets == 1 {
-		s.least = r.Networks
-	}
-	s.least, s.most = min(s.least, r.Networks), max(s.most, r.Networks)
+	s.Join(&one)
 }
 
 // Join takes in what others has.
@@ -34,18 +31,12 @@ func (s *Sets) Join(others *Sets) {
 	} else if others.sets > 0 {
 		s.least = min(s.least, others.least)
 	}
-	s.n, s.sets, s.most = s.n+others.n, s.sets+others.sets, max(s.most, others.most)
-	s.addFeatures(others.features, others.of)
-}
-
-// addFeatures takes in n records about features of a network, which is "" if there are several.
-func (s *Sets) addFeatures(n int, of string) {
 	if s.features == 0 {
-		s.of = of
-	} else if n > 0 && s.of != of {
+		s.of = others.of
+	} else if others.features > 0 && s.of != others.of {
 		s.of = ""
 	}
-	s.features += n
+	s.n, s.sets, s.most, s.features = s.n+others.n, s.sets+others.sets, max(s.most, others.most), s.features+others.features
 }
 
 // Features tells that T is a set of features; empty if it is one of inputs in all records.

@@ -43,16 +43,11 @@ func (t *Task) Check(inputs, outputs int) error {
 // them, nor does a shape of one axis, which is the flattened input; but in images whose channels
 // come last every number would be another one where the network takes them first.
 func (t *Task) CheckShape(shape []int) error {
-	task, network := long(t.Shape), long(shape)
+	task, network := longAxes(t.Shape), longAxes(shape)
 	if len(task) < 2 || len(network) < 2 || slices.Equal(task, network) {
 		return nil
 	}
 	return fmt.Errorf("the query's input has the shape %v, the network takes %v: write the query for that shape, as numbers are taken in row-major order", t.Shape, shape)
-}
-
-// long are the axes of more than 1.
-func long(shape []int) []int {
-	return slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 })
 }
 
 func (t *Task) checkBoxes(inputs int) error {

@@ -113,10 +113,7 @@ func (c *Costs) Over(b, a int) []*big.Rat {
 func (c *Costs) OverDown(b, a int) []float64 {
 	list := make([]float64, c.Classes())
 	for k, x := range c.Over(b, a) {
-		f, exact := x.Float64()
-		if list[k] = f; !exact && new(big.Rat).SetFloat64(f).Cmp(x) > 0 {
-			list[k] = math.Nextafter(f, math.Inf(-1))
-		}
+		list[k], _, _ = roundRat(x) // of a share, which is in reach
 	}
 	return list
 }
