@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"psafe/host/bound"
@@ -33,11 +34,7 @@ func Steps(dev bound.Device) (*plot.Steps, error) {
 // stepsPosterior is y = 1.2 relu(x - 0.8) - 0.6 relu(0.8 x + 0.4) + 0.2 on average.
 func stepsPosterior() *posterior.Posterior {
 	gaussian := func(mean ...float64) posterior.Params {
-		sd := make([]float64, len(mean))
-		for i := range sd {
-			sd[i] = 0.05
-		}
-		return posterior.Params{Mean: mean, Spread: sd, SdLo: sd, SdHi: sd}
+		return posterior.NewParams(mean, slices.Repeat([]float64{0.05}, len(mean)), posterior.ScaleSD)
 	}
 	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 		{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: gaussian(1, 0.8), Bias: gaussian(-0.8, 0.4)},

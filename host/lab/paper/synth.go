@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -37,10 +38,5 @@ func synthetic(widths []int, spread float64, seed uint64) *posterior.Posterior {
 
 // constantSpread is n normal weights of mean 0 and one standard deviation.
 func constantSpread(n int, sd float64) posterior.Params {
-	g := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n)}
-	for j := range g.Spread {
-		g.Spread[j] = sd
-	}
-	g.SdLo, g.SdHi = g.Spread, g.Spread
-	return g
+	return posterior.NewParams(make([]float64, n), slices.Repeat([]float64{sd}, n), posterior.ScaleSD)
 }

@@ -77,7 +77,8 @@ func orientation(p *posterior.Posterior) []Doubt {
 	var doubted []int
 	for _, k := range square(p) {
 		t := asRead(p)
-		transpose([]int{k})(t)
+		t.weights = slices.Clone(t.weights)
+		transpose(t, k)
 		if !slices.Equal(t.weights[2*k], p.ReferenceNetwork()[2*k]) && (p.References() == 0 || s.try(t) <= 1) {
 			doubted = append(doubted, k)
 		}

@@ -19,12 +19,11 @@ func swaps(p *posterior.Posterior) []change {
 				continue
 			}
 			words := fmt.Sprintf("layers %d and %d look swapped: write them in the order of the forward pass", a, b)
-			list = append(list, change{swapped, words, func(t *trial) {
-				t.weights = slices.Clone(t.weights)
+			list = append(list, onLayers(swapped, words, []int{a}, func(t *trial, a int) {
 				for part := range 2 {
 					t.weights[2*a+part], t.weights[2*b+part] = t.weights[2*b+part], t.weights[2*a+part]
 				}
-			}})
+			}))
 		}
 	}
 	return list
@@ -38,8 +37,7 @@ func (s *search) pairs() string {
 		return ""
 	}
 	s.left -= n * n * p.Network().Work()
-	one := &posterior.Posterior{Reference: &posterior.Reference{}}
-	*one = *p
+	one := new(*p)
 	t := asRead(p)
 	fits := func(i, j int) bool {
 		one.Reference = &posterior.Reference{Inputs: p.Reference.Inputs[i*in : (i+1)*in], Logits: p.Reference.Logits[j*out : (j+1)*out]}

@@ -13,12 +13,7 @@ func pools(p *posterior.Posterior) []change {
 	var list []change
 	kinds := map[string][]int{}
 	add := func(words string, apply func(*trial, int), layers ...int) {
-		list = append(list, change{pooled, words, func(t *trial) {
-			t.net = append(network.Network(nil), t.net...)
-			for _, k := range layers {
-				apply(t, k)
-			}
-		}})
+		list = append(list, onLayers(pooled, words, layers, apply))
 	}
 	const one, other, counted = "average", "max", "counted"
 	appliers := map[string]func(*trial, int){one: averageToMax, other: maxToAverage, counted: countOtherwise}

@@ -18,6 +18,16 @@ type change struct {
 	apply func(*trial)
 }
 
+// onLayers is a change of some layers, of copies of what the trial has of them.
+func onLayers(kind int, words string, layers []int, apply func(t *trial, k int)) change {
+	return change{kind, words, func(t *trial) {
+		t.net, t.weights = slices.Clone(t.net), slices.Clone(t.weights)
+		for _, k := range layers {
+			apply(t, k)
+		}
+	}}
+}
+
 // Kinds of changes.
 const (
 	transposed = iota
@@ -141,19 +151,14 @@ func square(p *posterior.Posterior) []int {
 	return list
 }
 
-// transpose turns the weights of the layers, which are square.
-func transpose(layers []int) func(*trial) {
-	return func(t *trial) {
-		t.weights = slices.Clone(t.weights)
-		for _, k := range layers {
-			n := t.net[k].Inputs()
-			w, turned := t.weights[2*k], make([]float64, n*n)
-			for e, v := range w {
-				turned[e%n*n+e/n] = v
-			}
-			t.weights[2*k] = turned
-		}
+// transpose turns the weights of layer k, which is square.
+func transpose(t *trial, k int) {
+	n := t.net[k].Inputs()
+	turned := make([]float64, n*n)
+	for e, v := range t.weights[2*k] {
+		turned[e%n*n+e/n] = v
 	}
+	t.weights[2*k] = turned
 }
 
 func transpositions(p *posterior.Posterior) []change {
@@ -164,7 +169,7 @@ func transpositions(p *posterior.Posterior) []change {
 		if len(layers) > 1 {
 			words = fmt.Sprintf("layers %s look transposed: turn their weights", commas(layers))
 		}
-		list = append(list, change{transposed, words + ", or see to \"layout\"", transpose(layers)})
+		list = append(list, onLayers(transposed, words+", or see to \"layout\"", layers, transpose))
 	}
 	for _, k := range squares {
 		add([]int{k})
@@ -217,12 +222,7 @@ func activations(p *posterior.Posterior) []change {
 	var list []change
 	hidden := withActivation(p)
 	add := func(a network.Activation, words string, layers ...int) {
-		list = append(list, change{activated, words, func(t *trial) {
-			t.net = slices.Clone(t.net)
-			for _, k := range layers {
-				t.net[k].Activation = a
-			}
-		}})
+		list = append(list, onLayers(activated, words, layers, func(t *trial, k int) { t.net[k].Activation = a }))
 	}
 	for _, a := range usual() {
 		var others []int // the hidden layers that have another one
@@ -253,12 +253,7 @@ func activations(p *posterior.Posterior) []change {
 func biases(p *posterior.Posterior) []change {
 	var list []change
 	add := func(words string, layers ...int) {
-		list = append(list, change{unbiased, words, func(t *trial) {
-			t.weights = slices.Clone(t.weights)
-			for _, k := range layers {
-				t.weights[2*k+1] = make([]float64, len(t.weights[2*k+1]))
-			}
-		}})
+		list = append(list, onLayers(unbiased, words, layers, func(t *trial, k int) { t.weights[2*k+1] = make([]float64, len(t.weights[2*k+1])) }))
 	}
 	var all []int
 	for k := range p.Layers {
