@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/testkit/networktest": {"psafe/host/model/network"},
 	"psafe/internal/testkit/onnxtest":    {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/onnx"},
 	"psafe/host/read/format/graph":       {"psafe/host/model/network"},
-	"psafe/host/model/audit":             {"psafe/host/model/network", "psafe/host/model/posterior"},
+	"psafe/host/model/audit":             {"gonum.org/v1/gonum/", "psafe/host/model/network", "psafe/host/model/posterior"},
 	"psafe/internal/testkit/convtest": {
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},

@@ -3,6 +3,8 @@ package train
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"psafe/host/model/posterior"
 )
 
@@ -31,7 +33,7 @@ func Evaluate(p *posterior.Posterior, data *Data, noise float64) Score {
 		out := p.LogitsApprox(data.Point(e))
 		if data.Task == Classification {
 			s.Loss += softmaxNegLog(out, data.Label[e], grad)
-			if argmax(out) == data.Label[e] {
+			if floats.MaxIdx(out) == data.Label[e] {
 				s.Accuracy++
 			}
 			continue
@@ -47,14 +49,4 @@ func Evaluate(p *posterior.Posterior, data *Data, noise float64) Score {
 	s.Accuracy /= float64(n)
 	s.RMSE = math.Sqrt(s.RMSE / float64(n*data.Outputs))
 	return s
-}
-
-func argmax(v []float64) int {
-	best := 0
-	for i := range v {
-		if v[i] > v[best] {
-			best = i
-		}
-	}
-	return best
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
@@ -205,16 +207,4 @@ func farthest(y, want []float64) int {
 	return at
 }
 
-func rms(list []float64) float64 {
-	scale, sum := 0.0, 0.0
-	for _, v := range list {
-		scale = max(scale, math.Abs(v))
-	}
-	if scale == 0 {
-		return 0
-	}
-	for _, v := range list {
-		sum += v / scale * v / scale
-	}
-	return scale * math.Sqrt(sum/float64(len(list)))
-}
+func rms(list []float64) float64 { return floats.Norm(list, 2) / math.Sqrt(float64(len(list))) }

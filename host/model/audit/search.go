@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
@@ -301,24 +303,13 @@ func finishes(p *posterior.Posterior) []change {
 // softmax is that, or its logarithm: if no logit is off by more than e, it is off by 2e at most.
 func softmax(logarithm bool) func(y, dy []float64) (z, dz []float64) {
 	return func(y, dy []float64) (z, dz []float64) {
-		for _, v := range logSoftmaxApprox(y) {
-			if !logarithm {
+		all := floats.LogSumExp(y)
+		for _, v := range y {
+			if v -= all; !logarithm {
 				v = math.Exp(v)
 			}
 			z, dz = append(z, v), append(dz, 2*slices.Max(dy)+0x1p-22*math.Abs(v))
 		}
 		return z, dz
 	}
-}
-
-func logSoftmaxApprox(y []float64) []float64 {
-	top, sum := slices.Max(y), 0.0
-	for _, v := range y {
-		sum += math.Exp(v - top)
-	}
-	z := make([]float64, len(y))
-	for i, v := range y {
-		z[i] = v - top - math.Log(sum)
-	}
-	return z
 }
