@@ -146,9 +146,9 @@ func (c Conv) From(j int) iter.Seq2[int, int] {
 }
 
 // rows calls visit for every position and every channel under it that lies in the image, with
-// the input's number and the first of the weights from there to the filters of its group, which
-// are contiguous, and that filter.
-func (c *Conv) rows(visit func(position, input, weight, filter int)) {
+// the input's number, the weights from there to the filters of its group, which are contiguous, and
+// what the list of outputs has of these.
+func (c *Conv) rows(weight, outputs []float64, visit func(input int, weight, outputs []float64)) {
 	each, filters := c.In.Channels/c.Groups, c.Filters/c.Groups
 	step := c.number(0, 0, 1)
 	if c.In.Channels == 1 {
@@ -157,8 +157,9 @@ func (c *Conv) rows(visit func(position, input, weight, filter int)) {
 	c.Window.each(c.In, func(p, place, row, column int) {
 		input := c.number(row, column, 0)
 		for g := range c.Groups {
+			out := outputs[p*c.Filters+g*filters:][:filters]
 			for ch := range each {
-				visit(p, input, (place*each+ch)*c.Filters+g*filters, g*filters)
+				visit(input, weight[(place*each+ch)*c.Filters+g*filters:][:filters], out)
 				input += step
 			}
 		}
@@ -169,31 +170,19 @@ func (c Conv) forwardApprox(zeta, weight, bias, z []float64) {
 	for at := 0; at < len(zeta); at += c.Filters {
 		copy(zeta[at:], bias)
 	}
-	n := c.Filters / c.Groups
-	c.rows(func(p, input, w, filter int) {
-		out := p*c.Filters + filter
-		floats.AddScaled(zeta[out:out+n], z[input], weight[w:w+n])
-	})
+	c.rows(weight, zeta, func(input int, w, out []float64) { floats.AddScaled(out, z[input], w) })
 }
 
 func (c Conv) backApprox(dz, weight, _, dzeta []float64) {
 	clear(dz)
-	n := c.Filters / c.Groups
-	c.rows(func(p, input, w, filter int) {
-		out := p*c.Filters + filter
-		dz[input] += floats.Dot(weight[w:w+n], dzeta[out:out+n])
-	})
+	c.rows(weight, dzeta, func(input int, w, out []float64) { dz[input] += floats.Dot(w, out) })
 }
 
 func (c Conv) addGradient(dw, db, z, dzeta []float64) {
 	for i, d := range dzeta {
 		db[i%c.Filters] += d
 	}
-	n := c.Filters / c.Groups
-	c.rows(func(p, input, w, filter int) {
-		out := p*c.Filters + filter
-		floats.AddScaled(dw[w:w+n], z[input], dzeta[out:out+n])
-	})
+	c.rows(dw, dzeta, func(input int, w, out []float64) { floats.AddScaled(w, z[input], out) })
 }
 
 // Gain reports whether the map multiplies each channel by one weight, as a batch norm in inference does.
