@@ -1,10 +1,6 @@
 package format
 
-import (
-	"slices"
-
-	"psafe/host/read/npy"
-)
+import "psafe/host/read/npy"
 
 // transposeEach turns every array of a stack, or the one that there is, into one whose axis k
 // is its axis axes[k]; nil leaves it as it is.
@@ -13,34 +9,15 @@ func transposeEach(a *npy.Array, axes []int) *npy.Array {
 		return a
 	}
 	first := len(a.Shape) - len(axes) // the axis of the stack
-	t := &npy.Array{Shape: slices.Clone(a.Shape), Data: make([]float64, len(a.Data)), DType: a.DType}
-	strides := make([]int, len(axes)) // in a, of the axes of t
-	each := 1
-	for k := len(axes) - 1; k >= 0; k-- {
-		strides[slices.Index(axes, k)] = each
-		each *= a.Shape[first+k]
-	}
-	for k, axis := range axes {
-		t.Shape[first+k] = a.Shape[first+axis]
-	}
-	at := make([]int, len(axes))
-	for to, base := 0, 0; to < len(t.Data); to++ {
-		if to > 0 && to%each == 0 {
-			base += each
+	var all, shape []int
+	for k := range a.Shape {
+		from := k
+		if k >= first {
+			from = first + axes[k-first]
 		}
-		from := base
-		for k, i := range at {
-			from += i * strides[k]
-		}
-		t.Data[to] = a.Data[from]
-		for k := len(at) - 1; k >= 0; k-- { // count on; after the last it is 0 again
-			if at[k]++; at[k] < t.Shape[first+k] {
-				break
-			}
-			at[k] = 0
-		}
+		all, shape = append(all, from), append(shape, a.Shape[from])
 	}
-	return t
+	return &npy.Array{Shape: shape, Data: npy.Transposed(a.Shape, all, a.Data), DType: a.DType}
 }
 
 // toFile undoes transposeEach.

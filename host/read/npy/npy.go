@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -129,28 +130,45 @@ func (el element) value(b []byte) (v float64, ok bool) {
 
 // fromFortran reorders data, whose first index runs fastest, into C order.
 func fromFortran[T byte | float64](shape []int, data []T) []T {
+	turned, axes := slices.Clone(shape), make([]int, len(shape))
+	slices.Reverse(turned)
+	for k := range axes {
+		axes[k] = len(axes) - 1 - k
+	}
+	return Transposed(turned, axes, data)
+}
+
+// Transposed is the elements of an array of that shape, in C order, with its axes in another order: axis
+// k of what comes out is axis axes[k].
+func Transposed[T any](shape, axes []int, data []T) []T {
 	out := make([]T, len(data))
-	// from is the place in data of the current C-order index; stride[a] is how
-	// far one step along axis a moves there.
-	index := make([]int, len(shape))
-	stride := make([]int, len(shape))
-	s := 1
-	for a, d := range shape {
-		stride[a] = s
-		s *= d
+	// from is the place in data of the current C-order index; stride[k] is how
+	// far one step along axis k moves there.
+	index, stride := make([]int, len(axes)), make([]int, len(axes))
+	step := 1
+	for a := len(shape) - 1; a >= 0; a-- {
+		stride[slices.Index(axes, a)] = step
+		step *= shape[a]
 	}
 	from := 0
 	for i := range out {
 		out[i] = data[from]
-		for a := len(shape) - 1; a >= 0; a-- {
-			index[a]++
-			from += stride[a]
-			if index[a] < shape[a] {
+		for k := len(axes) - 1; k >= 0; k-- {
+			index[k]++
+			from += stride[k]
+			if index[k] < shape[axes[k]] {
 				break
 			}
-			from -= stride[a] * shape[a]
-			index[a] = 0
+			from -= stride[k] * shape[axes[k]]
+			index[k] = 0
 		}
 	}
 	return out
+}
+
+// Element is how many bytes an element of a type such as "<f4" takes, and the number that they are;
+// ok is false for one that a float64 does not hold exactly.
+func Element(descr string) (size int, value func(b []byte) (v float64, ok bool), err error) {
+	el, err := parseElement(descr)
+	return el.size, el.value, err
 }

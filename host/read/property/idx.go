@@ -4,25 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"psafe/host/read/npy"
 	"psafe/internal/infile"
 )
 
-// idxTypes maps the third byte of an IDX file to the size of an element and to
-// the number that its big-endian bytes are. All values are float64 exactly.
-var idxTypes = map[byte]struct {
-	size  int
-	value func(b []byte) float64
-}{
-	0x08: {1, func(b []byte) float64 { return float64(b[0]) }},
-	0x09: {1, func(b []byte) float64 { return float64(int8(b[0])) }},
-	0x0b: {2, func(b []byte) float64 { return float64(int16(binary.BigEndian.Uint16(b))) }},
-	0x0c: {4, func(b []byte) float64 { return float64(int32(binary.BigEndian.Uint32(b))) }},
-	0x0d: {4, func(b []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(b))) }},
-	0x0e: {8, func(b []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(b)) }},
-}
+// idxTypes maps the third byte of an IDX file to the type of its elements as NumPy writes it. All
+// values are float64 exactly.
+var idxTypes = map[byte]string{0x08: "|u1", 0x09: "|i1", 0x0b: ">i2", 0x0c: ">i4", 0x0d: ">f4", 0x0e: ">f8"}
 
 const idxUbyte = 0x08
 
@@ -41,8 +30,8 @@ func decodeIDX(s *source, fits func(shape []int, bytes bool) error) (*array, err
 	if n, err := io.ReadFull(s, head[:]); err != nil {
 		return nil, or(err, fmt.Errorf("IDX header is cut short at %d bytes; get the file again", n))
 	}
-	kind, ok := idxTypes[head[2]]
-	if !ok {
+	size, value, err := npy.Element(idxTypes[head[2]])
+	if err != nil {
 		return nil, fmt.Errorf("IDX header: type 0x%02x at byte 2 is unknown; save the data as unsigned bytes, 0x08", head[2])
 	}
 	axes := int(head[3])
@@ -58,11 +47,11 @@ func decodeIDX(s *source, fits func(shape []int, bytes bool) error) (*array, err
 		a.shape[k] = int(binary.BigEndian.Uint32(sizes[4*k:]))
 	}
 	left := s.size - int64(len(head)+len(sizes))
-	count, err := npy.Count(a.shape, kind.size, left)
+	count, err := npy.Count(a.shape, size, left)
 	if err != nil {
 		return nil, fmt.Errorf("IDX header promises more than the %d bytes that follow; get the file again", left)
 	}
-	if need := int64(count) * int64(kind.size); s.exact && need != left {
+	if need := int64(count) * int64(size); s.exact && need != left {
 		return nil, fmt.Errorf("IDX header of shape %v needs %d bytes of data, there are %d; get the file again", a.shape, need, left)
 	}
 	isBytes := head[2] == idxUbyte
@@ -76,7 +65,7 @@ func decodeIDX(s *source, fits func(shape []int, bytes bool) error) (*array, err
 		a.bytes = make([]byte, count)
 		_, err = io.ReadFull(s, a.bytes)
 	} else {
-		a.data, _, err = npy.Floats(s, count, kind.size, func(b []byte) (float64, bool) { return kind.value(b), true })
+		a.data, _, err = npy.Floats(s, count, size, value)
 	}
 	if err != nil {
 		return nil, or(err, fmt.Errorf("IDX header of shape %v needs more data than there is; get the file again", a.shape))
