@@ -204,15 +204,10 @@ func (u *unpickler) readOnly() error {
 func (u *unpickler) stepContainer(op byte) error {
 	var items pickleTuple
 	var err error
-	switch op {
-	case opTuple, opAppends, opSetItems:
+	if op == opTuple || op == opAppends || op == opSetItems {
 		items, err = u.popMark()
-	case opTuple1, opAppend:
-		items, err = u.popMany(1)
-	case opTuple2, opSetItem:
-		items, err = u.popMany(2)
-	case opTuple3:
-		items, err = u.popMany(3)
+	} else {
+		items, err = u.popMany(map[byte]int{opTuple1: 1, opAppend: 1, opTuple2: 2, opSetItem: 2, opTuple3: 3}[op])
 	}
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package property
 import (
 	"fmt"
 	"math"
+
+	"psafe/host/arith"
 )
 
 // String is the number, or the interval known to hold it, for messages.
@@ -22,7 +24,7 @@ func (d Decimal) String() string {
 // the neighbours of s and e < 0 says it lies below s. An overflow inside makes
 // s or e not finite, and the step down is taken whatever the sign.
 func addDown(a, b float64) float64 {
-	s, e := twoSum(a, b)
+	s, e := arith.TwoSum(a, b)
 	if e >= 0 && e <= math.MaxFloat64 && s <= math.MaxFloat64 {
 		return 0 + s // never negative zero
 	}
@@ -32,15 +34,6 @@ func addDown(a, b float64) float64 {
 // addUp is the smallest float64 >= a+b for finite a and b, +Inf if there is
 // none.
 func addUp(a, b float64) float64 { return 0 - addDown(-a, -b) }
-
-// twoSum returns s = fl(a+b) and e with a+b = s+e. The explicit conversions
-// keep the compiler from fusing operations, which Go allows across them only.
-func twoSum(a, b float64) (s, e float64) {
-	s = a + b
-	bb := float64(s - a)
-	e = float64(a-float64(s-bb)) + float64(b-bb)
-	return s, e
-}
 
 // mulOut returns an interval that contains the product of x with every real
 // number in [f.Lo, f.Hi], f.Lo >= 0; ok is false if it overflows.
