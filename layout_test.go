@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/plant":    {"go.yaml.in/yaml/v3", "psafe/host/read/property", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/prove/loop":    {"psafe/host/arith", "psafe/host/model/posterior", "psafe/host/read/plant", "psafe/internal/fault"},
+	"psafe/host/prove/loop":    {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/plant", "psafe/internal/fault"},
 	"psafe/host/read/property": {"psafe/host/arith", "psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/bound/sharp", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/bound/sharp":   {"psafe/host/arith", "psafe/host/model/posterior", "psafe/internal/fault", "psafe/internal/vector"},
@@ -190,7 +190,7 @@ var mayImport = map[string][]string{
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/job/loop": {
-		"psafe/host/arith", "psafe/host/job/certify", "psafe/host/prove", "psafe/host/prove/loop", "psafe/host/read/plant", "psafe/host/read/property", "psafe/host/record", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/arith", "psafe/host/job/certify", "psafe/host/model/posterior", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/loop", "psafe/host/read/plant", "psafe/host/read/property", "psafe/host/record", "psafe/internal/infile", "psafe/internal/outfile",
 	},
 	"psafe/host/job/campaign": {
 		"go.yaml.in/yaml/v3", "psafe/host/prove", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify",

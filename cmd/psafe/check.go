@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -243,6 +244,7 @@ func (t *checked) loop(ctx context.Context, path string, text []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	t.records++
+	t.statistical = t.statistical || bytes.Contains(text, []byte(`"statistical":`))
 	if refused == nil {
 		t.proved++
 		return nil
@@ -340,6 +342,9 @@ func (t *checked) sums(gaps int, stopped string) checkedLine {
 func countRecords(paths []string) int {
 	total := 0
 	for _, path := range paths {
+		if text, err := check.LoopText(path); err == nil && text != nil {
+			path = check.LoopRecords(text)
+		}
 		file, err := infile.Open(path)
 		if err != nil {
 			return 0

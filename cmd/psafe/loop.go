@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,9 @@ type loopFlags struct {
 	resume    bool
 	noTiming  bool
 	recheck   float64
+	draws     int
+	chosen    float64 // confidence
+	seed      uint64
 	total     time.Duration
 	progress  string
 	quiet     bool
@@ -49,7 +53,10 @@ func (c *loopFlags) add(f *pflag.FlagSet) {
 	keys := newOptions()
 	f.StringVar(&c.method, "method", prove.CLBP.String(), "how cells are certified, as by psafe certify (finite sets of networks: finite)")
 	c.device.add(f, keys)
+	f.IntVar(&c.draws, "draws", loop.DefaultDraws, "how many networks are drawn for a statistical upper bound, where p_lower is not near 1; 0 for none")
 	keys.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, recheckUsage)
+	keys.Float64Var(&c.chosen, "confidence", loop.DefaultConfidence, "confidence of the statistical interval")
+	keys.Uint64Var(&c.seed, "seed", 0, "seed of what is drawn")
 	addOptions(f, keys)
 	c.out.add(f, "`FILE` of the result, JSON; cells and records go beside it; required")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.jsonl.partial")
@@ -95,7 +102,7 @@ func (c *loopFlags) job(f *pflag.FlagSet) (*loop.Job, error) {
 	if !f.Changed("method") {
 		method = prove.Auto // which psafe loop chooses by the posterior
 	}
-	return &loop.Job{Plant: f.Arg(0), Certify: certify.Job{
+	return &loop.Job{Plant: f.Arg(0), Draws: c.draws, Confidence: c.chosen, Seed: c.seed, Certify: certify.Job{
 		Posterior: post, Method: certify.Method{By: &method}, Precision: given(f, "precision", precision), Recheck: &c.recheck,
 		Out:            certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
 		TotalTimeLimit: given(f, "total-time-limit", c.total),
@@ -115,6 +122,17 @@ func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Wr
 	}
 	if !c.quiet {
 		job.Certify.Note = func(n certify.Note) { note(stderr, n) }
+		plan := newProgress(stderr, c.progress)
+		if plan.what = "networks drawn for the plan"; c.progress == progressJSON { // which counts tasks
+			plan.word = progressNone
+		}
+		planned := sync.OnceFunc(plan.end)
+		defer planned()
+		job.Planning = func(done, total int) {
+			if plan.update(done, total); done == total {
+				planned()
+			}
+		}
 	}
 	defer endLate(job.Certify.TotalTimeLimit, stderr)()
 	r, err := job.Run(ctx)
@@ -122,10 +140,25 @@ func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
+	_, err = fmt.Fprintln(stdout, loopWords(r))
+	return err
+}
+
+// loopWords says what is proved, and beside it what drawn networks bound, which is no certificate.
+func loopWords(r *loop.Result) string {
 	words := fmt.Sprintf("%s: probability at least %s; %d cells certified of %d", r.Statement, record.FormatDown(r.PLower, 6), r.Certified, r.Grid)
 	if r.Why != "" {
 		words = fmt.Sprintf("%s: nothing is proved: %s", r.Statement, r.Why)
 	}
-	_, err = fmt.Fprintln(stdout, words)
-	return err
+	s, what := r.Statistical, "drawn networks"
+	if r.Fresh() {
+		what = "trajectories from one start"
+	}
+	switch {
+	case s == nil:
+		return words
+	case s.Unsafe == 0:
+		return words + fmt.Sprintf("; of %d %s none was seen to break it", s.Samples, what)
+	}
+	return words + fmt.Sprintf("; statistical, not certified: at most %s with confidence %v, as %d of %d %s break it", record.FormatUp(s.Upper, 6), s.Confidence, s.Unsafe, s.Samples, what)
 }

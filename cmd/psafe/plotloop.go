@@ -41,6 +41,7 @@ func loopMap(t *loop.Picture, columns [2]int) *plot.Map {
 	m := &plot.Map{
 		Title: fmt.Sprintf("Closed loop, %s: probability at least %s", semantics, record.FormatDown(least, 6)),
 		Safe:  "the result rests on it", Unknown: "open",
+		Unsafe: "a drawn network breaks it from here",
 	}
 	if t.Result.Why != "" {
 		m.Title = fmt.Sprintf("Closed loop, %s: nothing is proved", semantics)
@@ -66,8 +67,11 @@ func loopMap(t *loop.Picture, columns [2]int) *plot.Map {
 	for i := range len(x.Edges) - 1 {
 		for j := range len(y.Edges) - 1 {
 			at[columns[0]], at[columns[1]] = i, j
-			verdict := record.Unknown
-			if v := t.Values[t.Plant.Number(at)]; t.Plant.Fresh && v >= least || !t.Plant.Fresh && v > 0 {
+			verdict, cell := record.Unknown, t.Plant.Number(at)
+			switch v := t.Values[cell]; {
+			case t.Left[cell]:
+				verdict = "unsafe"
+			case t.Plant.Fresh && v >= least || !t.Plant.Fresh && v > 0:
 				verdict = "safe"
 			}
 			m.Cells = append(m.Cells, plot.MapCell{Lo: [2]float64{x.Edges[i], y.Edges[j]}, Hi: [2]float64{x.Edges[i+1], y.Edges[j+1]}, Verdict: verdict})

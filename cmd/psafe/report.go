@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"psafe/host/check"
 	"psafe/host/job/campaign"
+	"psafe/host/job/loop"
 	"psafe/host/read/format"
 	"psafe/host/record"
+	"psafe/host/tell/plot"
 	"psafe/host/tell/report"
 )
 
@@ -23,6 +26,7 @@ HTML file with everything inside, that asks no network for anything.
   psafe report results.jsonl --out report.html
   psafe report a.jsonl b.jsonl --points images.gz --out report.html
   psafe report DIR --out report.html          a campaign, as far as it is
+  psafe report loop.json --out report.html    a closed loop and its cells
 
 Inputs are drawn if their data file is where the records say, or where --points
 or --data say, unchanged.`
@@ -57,7 +61,11 @@ func reportCommand() *cobra.Command {
 			return err
 		}
 		var records []record.Placed
-		err := eachResult(ctx, f.Args(), func(p record.Placed) error {
+		operands, err := r.loops(f.Args())
+		if err != nil {
+			return err
+		}
+		err = eachResult(ctx, operands, func(p record.Placed) error {
 			if len(records) == mostOnPage {
 				return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
 			}
@@ -91,6 +99,32 @@ func reportCommand() *cobra.Command {
 		_, err = fmt.Fprintf(stderr, "psafe: %s: a page of %s: open it in a browser\n", plain(r.out.path), howMany(len(records), "record"))
 		return err
 	})
+}
+
+// loops takes the results of closed loops out of the operands, and puts the records of their cells there.
+func (r *reportFlags) loops(operands []string) (files []string, err error) {
+	for _, file := range operands {
+		text, err := check.LoopText(file)
+		if err != nil || text == nil {
+			files = append(files, file)
+			continue
+		}
+		picture, err := loop.ReadPicture(file)
+		if err != nil {
+			return nil, err
+		}
+		if picture.Result.Records == "" {
+			return nil, fmt.Errorf("%s: has no cells to show: psafe loop has said why nothing is proved", file)
+		}
+		l := report.Loop{Name: file, Words: []string{loopWords(picture.Result) + "."}}
+		if len(picture.Plant.State) > 1 {
+			if l.Map, err = plot.DrawMap(loopMap(picture, [2]int{0, 1})); err != nil {
+				return nil, err
+			}
+		}
+		r.Loops, files = append(r.Loops, l), append(files, picture.Result.Records)
+	}
+	return files, nil
 }
 
 // mostForShape is the size of a posterior's file that is read for its shape alone.

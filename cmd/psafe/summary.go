@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"psafe/host/check"
 	"psafe/host/job/campaign"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -86,6 +88,9 @@ func eachResult(ctx context.Context, operands []string, each func(record.Placed)
 				return err
 			}
 			continue
+		}
+		if text, err := check.LoopText(path); err == nil && text != nil {
+			return fmt.Errorf("%s: is the result of a loop: psafe report and psafe plot map show it, psafe check proves it; records of its cells are in %s", path, cmp.Or(check.LoopRecords(text), "no file"))
 		}
 		err := record.Each(path, func(p record.Placed) error {
 			if err := ctx.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -21,10 +22,15 @@ type looped struct {
 	PLower    *record.Decimal `json:"p_lower"`
 	Statement string          `json:"statement"`
 	Why       string          `json:"why,omitempty"`
-	Steps     int             `json:"steps,omitempty"`
-	Grid      int             `json:"grid"`
-	Certified int             `json:"certified"`
-	Used      int             `json:"used"`
+
+	Statistical *record.Interval `json:"statistical,omitempty"`
+	Seed        uint64           `json:"seed,omitempty"`
+	Left        []string         `json:"left,omitempty"`
+
+	Steps     int `json:"steps,omitempty"`
+	Grid      int `json:"grid"`
+	Certified int `json:"certified"`
+	Used      int `json:"used"`
 
 	Plant           string `json:"plant"`
 	PlantSHA256     string `json:"plant_sha256"`
@@ -80,6 +86,11 @@ func (c *Checker) Loop(ctx context.Context, text []byte, each func()) (refused, 
 		return fmt.Errorf("guarantee: it is %.80q", r.Guarantee), nil
 	case r.Grid != p.Cells() || r.Used < 0 || r.Used > r.Grid:
 		return fmt.Errorf("grid: it has %d cells, of which %d are used; by the plant file there are %d", r.Grid, r.Used, p.Cells()), nil
+	}
+	if err := r.drawn(p); err != nil {
+		return err, nil
+	}
+	switch {
 	case r.PLower.Is(0):
 		return nil, nil
 	case r.Why != "":
@@ -103,6 +114,28 @@ func (c *Checker) Loop(ctx context.Context, text []byte, each func()) (refused, 
 		return fmt.Errorf("steps: they are %d, proved are %d", r.Steps, steps), nil
 	}
 	return nil, nil
+}
+
+// drawn checks what the result says of drawn networks, as far as it can be known without them.
+func (r *looped) drawn(p *plant.Plant) error {
+	if r.Statistical == nil {
+		if r.Left != nil || r.Seed != 0 {
+			return fmt.Errorf("left: no networks were drawn")
+		}
+		return nil
+	}
+	if err := r.Statistical.OfLoop(r.PLower); err != nil {
+		return err
+	}
+	if (len(r.Left) > 0) != (r.Statistical.Unsafe > 0) {
+		return fmt.Errorf("left: %d cells, %d networks leave", len(r.Left), r.Statistical.Unsafe)
+	}
+	for _, name := range r.Left {
+		if _, ok := p.CellOf(name); !ok {
+			return fmt.Errorf("left: %.40q is no cell of the grid", name)
+		}
+	}
+	return nil
 }
 
 // saysOf is the statement that a lower bound is about.
@@ -144,25 +177,31 @@ func (c *Checker) rings(ctx context.Context, r *looped, p *plant.Plant, each fun
 	defer file.Close()
 	proved := make([]*big.Rat, len(tasks))
 	var first *record.Record
-	err = Lines(file, func(n int, line []byte) error {
-		if refused != nil {
-			return nil
-		}
-		v, err := c.Check(ctx, line, false)
-		if err != nil {
-			return err
-		}
-		each()
-		if refused = v.Refused; refused == nil {
-			refused = ofCell(line, r, p, proved, &first)
-		}
-		if refused != nil {
-			refused = fmt.Errorf("%s: line %d: %w", r.Records, n, refused)
-		}
-		return nil
+	enough := errors.New("a record is refused")
+	err = OnCores(ctx, c.Given, func(put Put) error {
+		return Lines(file, func(n int, line []byte) error {
+			line = bytes.Clone(line)
+			return put(line, false, func(v Verdict, err error) error {
+				if err != nil {
+					return err
+				}
+				each()
+				if refused = v.Refused; refused == nil {
+					refused = ofCell(line, r, p, proved, &first)
+				}
+				if refused != nil {
+					refused = fmt.Errorf("%s: line %d: %w", r.Records, n, refused)
+					return enough
+				}
+				return nil
+			})
+		})
 	})
-	if refused != nil || err != nil {
-		return nil, refused, err
+	if refused != nil {
+		return nil, refused, nil
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	rings = map[int][]loop.Ring{}
 	for i := range tasks {
@@ -254,6 +293,15 @@ func ringOf(p *plant.Plant, t *property.Task) (number int, ring loop.Ring, err e
 		}
 	}
 	return number, ring, nil
+}
+
+// LoopRecords names the file with the records of a loop's cells, empty if there is none.
+func LoopRecords(text []byte) string {
+	var r struct {
+		Records string `json:"records"`
+	}
+	_ = json.Unmarshal(text, &r)
+	return r.Records
 }
 
 // LoopText reads a result file if it is that of a loop, and nil if it is another.

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	jobloop "psafe/host/job/loop"
 	"psafe/host/read/plant"
 	"psafe/host/read/property"
+	jobrecord "psafe/host/record"
 )
 
 // looping runs the job of a small loop and returns its result, the plant, and the file's name.
@@ -70,7 +72,21 @@ func TestLoopRefused(t *testing.T) {
 	if why := refused("", string(text)); why != "" {
 		t.Errorf("what is true is refused: %s", why)
 	}
+	drawn := func(samples, safe, unsafe, upper, statement string) string {
+		return fmt.Sprintf(`"statistical": {"samples": %s, "safe": %s, "unsafe": %s, "confidence": 0.99, "lower": 0, "upper": %s, "statement": "%s"}, "grid": 16`, samples, safe, unsafe, upper, statement)
+	}
+	says := jobrecord.LoopStatement
+	if why := refused("", strings.Replace(string(text), `"grid": 16`, drawn("9", "0", "0", "1", says), 1)); why != "" {
+		t.Errorf("drawn networks that say nothing are refused: %s", why)
+	}
 	for _, c := range [][3]string{
+		{`"grid": 16`, drawn("9", "0", "0", "0.9", says), "upper is 0.9"},
+		{`"grid": 16`, drawn("9", "1", "0", "1", says), "1 networks are safe"},
+		{`"grid": 16`, drawn("9", "0", "0", "1", "certified"), "the statement is"},
+		{`"grid": 16`, drawn("1000", "0", "900", "1", says), "contradict"},
+		{`"grid": 16`, drawn("9", "0", "1", "1", says), "left: 0 cells"},
+		{`"grid": 16`, drawn("9", "0", "1", "1", says) + `, "left": ["cell 4,0"]`, "is no cell"},
+		{`"grid": 16`, `"left": ["cell 0,0"], "grid": 16`, "no networks were drawn"},
 		{`"loop": "once"`, `"loop": "each-step"`, "loop: it is"},
 		{`stays safe for all time`, `stays safe for a time`, "statement:"},
 		{`"p_lower": 0.`, `"p_lower": 1.`, "p_lower: it is no probability"},

@@ -229,6 +229,14 @@ func meanOf(m *claim.Mean, s *property.Safe) *OutputMean {
 	return r
 }
 
+// LoopStatement says what the upper end of an interval is that is of a closed loop.
+const LoopStatement = "statistical: upper holds with the stated confidence over the seeded draws, not certified"
+
+// NewStatistical is a statistic as records write it.
+func NewStatistical(s *claim.Statistic, statement string) *Statistical {
+	return &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
+}
+
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
@@ -298,7 +306,7 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 		r.OutputMean = meanOf(m, &res.Task.S)
 	}
 	if s := res.Statistic; s != nil {
-		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
+		r.Statistical = NewStatistical(s, statement)
 	}
 	if s := res.Parent; s != nil {
 		r.Parent = &Parent{s.Of, s.Confidence, Down(s.Lower), Up(s.Upper), parentStatement}

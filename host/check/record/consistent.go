@@ -31,7 +31,7 @@ func (r *Record) Consistent() error {
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
-	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentEach, r.consistentDerived, r.consistentDecision, r.consistentMean, r.Statistical.consistent, r.consistentMethod,
+	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentEach, r.consistentDerived, r.consistentDecision, r.consistentMean, r.consistentStatistical, r.consistentMethod,
 		r.consistentProof, r.consistentParent, r.consistentBoxes, r.consistentFlags} {
 		if err := of(); err != nil {
 			return err

@@ -62,7 +62,7 @@ type Record struct {
 	Derived       *derived  `json:"derived,omitempty"`
 	Decision      *decision `json:"decision,omitempty"`
 	OutputMean    *mean     `json:"output_mean,omitempty"`
-	Statistical   *interval `json:"statistical,omitempty"`
+	Statistical   *Interval `json:"statistical,omitempty"`
 	Log10Ceiling  *Decimal  `json:"log10_ceiling,omitempty"`
 	Rule          string    `json:"rule,omitempty"`
 	Margin        *Decimal  `json:"margin"`
@@ -105,8 +105,8 @@ type derived struct {
 	InfMeanLower *Decimal `json:"inf_mean_lower"`
 }
 
-// interval is a statistical statement.
-type interval struct {
+// Interval is a statistical statement.
+type Interval struct {
 	Samples    int      `json:"samples"`
 	Safe       int      `json:"safe"`
 	Unsafe     int      `json:"unsafe"`

@@ -13,10 +13,27 @@ import (
 // Statement is the text by which a record states an interval.
 const Statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
+// consistentStatistical checks what drawn networks say of an input.
+func (r *Record) consistentStatistical() error { return r.Statistical.consistent(Statement) }
+
+// loopStatement is the text by which the result of a loop states one.
+const loopStatement = "statistical: upper holds with the stated confidence over the seeded draws, not certified"
+
+// OfLoop checks what drawn networks say of a loop, of which none is proved safe, beside what is proved of it.
+func (s *Interval) OfLoop(lower *Decimal) error {
+	if s != nil && s.Safe != 0 {
+		return fmt.Errorf("statistical: %d networks are safe, which nothing shows", s.Safe)
+	}
+	if err := s.consistent(loopStatement); err != nil {
+		return err
+	}
+	return s.contradicts(lower, nil)
+}
+
 // consistent checks what an interval of drawn networks says of itself: that its limits are
 // those of Clopper and Pearson for the counts, or wider, each side at half of what the
 // confidence leaves. Which networks were drawn and decided, a record does not say.
-func (s *interval) consistent() error {
+func (s *Interval) consistent(statement string) error {
 	zero, one := property.Exact{}, property.MustExact("1")
 	switch {
 	case s == nil:
@@ -27,7 +44,7 @@ func (s *interval) consistent() error {
 		return fmt.Errorf("statistical: %d safe and %d unsafe of %d networks", s.Safe, s.Unsafe, s.Samples)
 	case s.Lower.Cmp(zero) < 0 || s.Lower.Cmp(s.Upper.Exact) > 0 || s.Upper.Cmp(one) > 0:
 		return fmt.Errorf("statistical: from %v to %v is no interval of a probability", s.Lower, s.Upper)
-	case s.Statement != Statement:
+	case s.Statement != statement:
 		return fmt.Errorf("statistical: the statement is %.80q", s.Statement)
 	}
 	confidence, err := strconv.ParseFloat(s.Confidence.text, 64)
@@ -47,7 +64,7 @@ func (s *interval) consistent() error {
 
 // contradicts returns an error if a certified bound lies beyond the interval that the counts give
 // at confidence 1 - 1e-9: certify lets no such record leave.
-func (s *interval) contradicts(lower, upper *Decimal) error {
+func (s *Interval) contradicts(lower, upper *Decimal) error {
 	if s == nil {
 		return nil
 	}

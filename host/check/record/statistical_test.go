@@ -30,11 +30,11 @@ func TestIntervals(t *testing.T) {
 				n, safe, unsafe, confidence, property.DecimalDown(lower), property.DecimalUp(upper), Statement)
 		}
 		of := func(lower, upper float64) error {
-			var s interval
+			var s Interval
 			if err := Strictly([]byte(text(lower, upper)), &s); err != nil {
 				t.Fatal(err)
 			}
-			return s.consistent()
+			return s.consistent(Statement)
 		}
 		if err := of(lower, upper); err != nil {
 			t.Fatalf("%v: %s", err, text(lower, upper))

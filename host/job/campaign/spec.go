@@ -197,6 +197,9 @@ func (r *specReader) top(name string, key, value *yaml.Node) error {
 			return r.list(i, key, value)
 		}
 	}
+	if slices.Contains([]string{"state", "next", "semantics", "plant", "plants", "loop", "loops"}, name) {
+		return at(key, "%s: a campaign has no closed loops: run psafe loop PLANT.yaml for each, with --resume to go on", name)
+	}
 	flag, err := r.flag(name, key, append(axisKeys(), r.spec.keys...))
 	if err != nil {
 		return err

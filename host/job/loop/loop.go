@@ -14,7 +14,9 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/job/certify"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/prove/loop"
 	"psafe/host/read/plant"
 	"psafe/host/read/property"
@@ -29,7 +31,21 @@ type Job struct {
 	// Certify is how cells are certified: the posterior, the devices, and to which file the result goes. That
 	// is the result of the loop; records and cells go beside it.
 	Certify certify.Job
+	// Draws is how many networks are drawn for an upper bound, which is statistical and holds with Confidence; Seed draws
+	// them. None are where PLower leaves less than half a network of so many to be found.
+	Draws      int
+	Confidence float64
+	Seed       uint64
+	// Planning, if it is set, hears how many of the networks that the plan looks at have been drawn.
+	Planning func(done, total int)
 }
+
+// The draws of psafe loop if nobody says others.
+const (
+	DefaultDraws      = 1000
+	DefaultConfidence = 0.99
+	mostDraws         = 1_000_000
+)
 
 // CellsSuffix and RecordsSuffix are put behind the name of the result: the property file of the cells, and their records.
 const (
@@ -46,6 +62,12 @@ type Result struct {
 	Statement string      `json:"statement"`
 	// Why says why nothing is proved.
 	Why string `json:"why,omitempty"`
+	// Statistical says how many drawn networks surely break the statement (each-step: trajectories, from one start), and
+	// bounds the probability by that; of what keeps to it it says nothing. Seed drew them. Left names cells of the start
+	// set that such trajectories begin in.
+	Statistical *record.Statistical `json:"statistical,omitempty"`
+	Seed        uint64              `json:"seed,omitempty"`
+	Left        []string            `json:"left,omitempty"`
 	// Steps is the number of steps that PLower is about; 0 is for all time, with a goal for once the steps after which all are
 	// there.
 	Steps int `json:"steps,omitempty"`
@@ -70,6 +92,9 @@ type Result struct {
 	Numerics          int      `json:"numerics"`
 	Guarantee         string   `json:"guarantee"`
 }
+
+// Fresh reports whether the network is drawn anew at each step.
+func (r *Result) Fresh() bool { return r.Loop == plant.EachStep }
 
 // Run does the job. Errors are those of certify.Job.Each, or name the plant file.
 func (j *Job) Run(ctx context.Context) (*Result, error) {
@@ -108,7 +133,13 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		return nil, fmt.Errorf("--method %v draws boxes or networks, and is not for cells: leave --method out", by)
 	}
 	l := loop.New(p)
-	cells := l.Plan(post)
+	if j.Planning == nil {
+		j.Planning = func(int, int) {}
+	}
+	cells, err := l.Plan(ctx, post, j.Planning)
+	if err != nil {
+		return nil, err
+	}
 	if j.Certify.Note != nil {
 		planned := &Planned{Certified: len(cells), Dropped: p.Cells() - len(cells)}
 		for _, c := range cells {
@@ -133,6 +164,9 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		proved = l.Once(cells)
 	}
 	r.fill(p, &proved, len(cells))
+	if err := j.draw(ctx, r, l, post); err != nil {
+		return nil, err
+	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
@@ -150,6 +184,28 @@ func (r *Result) fill(p *plant.Plant, proved *loop.Result, cells int) {
 		r.Steps = slices.Max(proved.Ranks)
 	}
 	r.Statement = Statement(p, r.Steps)
+}
+
+// draw bounds the probability from above by drawn networks. A bound from below that these contradict is an error.
+func (j *Job) draw(ctx context.Context, r *Result, l *loop.Loop, post *posterior.Posterior) error {
+	if float64(j.Draws)*(1-float64(r.PLower)) < 0.5 {
+		return nil
+	}
+	found, err := l.Leave(ctx, post, loop.Draws{Networks: j.Draws, Seed: j.Seed}, r.Steps)
+	if err != nil {
+		return err
+	}
+	s := claim.NewStatistic(found.Networks, 0, found.Left, j.Confidence)
+	if most := s.Most(); float64(r.PLower) > most {
+		return fmt.Errorf("%s: p_lower %v is above %v, the limit of drawn networks at confidence 1 - 1e-9: they contradict each other, and nothing is written", j.Plant, r.PLower, most)
+	}
+	r.Statistical, r.Seed = record.NewStatistical(s, record.LoopStatement), j.Seed
+	at := make([]int, len(l.State))
+	for _, c := range found.Cells {
+		l.Cell(c, at)
+		r.Left = append(r.Left, plant.CellName(at))
+	}
+	return nil
 }
 
 // Statement says in words what the probability is of.
@@ -182,7 +238,12 @@ func (j *Job) inputs() []string { return []string{j.Plant, j.Certify.Posterior.P
 
 // refuse says which of the files cannot be written, before anything is read.
 func (j *Job) refuse(paths [2]string) error {
-	if j.Certify.Out.Path == "" {
+	switch {
+	case j.Draws < 0 || j.Draws > mostDraws:
+		return fmt.Errorf("--draws %d is not from 0, which draws none, to %d", j.Draws, mostDraws)
+	case j.Draws > 0 && !(j.Confidence > 0 && j.Confidence < 1):
+		return fmt.Errorf("--options confidence=%v is not between 0 and 1", j.Confidence)
+	case j.Certify.Out.Path == "":
 		return fmt.Errorf("--out is missing: name a file for the result, as in --out loop.json")
 	}
 	for _, path := range append(paths[:1:1], j.Certify.Out.Path) {

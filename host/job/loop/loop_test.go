@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/loop"
 	"psafe/host/read/plant"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -151,5 +153,54 @@ func TestResumeLoop(t *testing.T) {
 		if after, _ := os.ReadFile(j.Certify.Out.Path); string(after) != string(before) {
 			t.Errorf("the result is another: %s", after)
 		}
+	}
+}
+
+// TestDrawn: of a loop that every network leaves nothing is proved, drawn networks say how many leave and from where, and
+// contradict what would be proved of it.
+func TestDrawn(t *testing.T) {
+	j := small(t)
+	text, _ := os.ReadFile(j.Plant)
+	for _, semantics := range []string{"once", "each-step\nsteps: 9"} {
+		away := strings.Replace(strings.Replace(string(text), "0.5*x", "2*x - 0.2", 1), "once", semantics, 1)
+		if err := os.WriteFile(j.Plant, []byte(away), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		j.Draws, j.Confidence, j.Seed, j.Certify.Out.Overwrite = 20, 0.9, 7, true
+		r, err := j.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Statistical
+		if r.PLower != 0 || s == nil || s.Unsafe != 20 || s.Samples != 20 || s.Upper > 0.2 || s.Lower != 0 || r.Seed != 7 || len(r.Left) == 0 {
+			t.Fatalf("%s: %+v, %+v", semantics, r, s)
+		}
+		p, err := ReadPicture(j.Certify.Out.Path)
+		if err != nil || len(p.Left) != len(r.Left) {
+			t.Errorf("%v: the picture has %v", err, p)
+		}
+		post, err := j.Certify.Posterior.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plant, err := plant.Read(j.Plant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.draw(context.Background(), &Result{PLower: 0.9, Steps: plant.Steps}, loop.New(plant), post); err == nil || !strings.Contains(err.Error(), "contradict") {
+			t.Errorf("%s: 0.9 is proved, and 20 of 20 networks leave: %v", semantics, err)
+		}
+	}
+	for _, change := range []func(){func() { j.Draws = -1 }, func() { j.Draws = 1_000_001 }, func() { j.Draws, j.Confidence = 9, 1 }} {
+		j.Draws, j.Confidence = 9, 0.9
+		if change(); j.refuse([2]string{}) == nil {
+			t.Errorf("%d draws, confidence %v", j.Draws, j.Confidence)
+		}
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	j.Draws, j.Confidence = 0, 0.9
+	if _, err := j.Run(ended); err == nil {
+		t.Error("a job goes on after its end")
 	}
 }

@@ -21,6 +21,8 @@ type Picture struct {
 	// Values has a number for each cell: once, 1 for those that the result rests on and else 0; each-step, a lower bound of the
 	// probability for the trajectory from the worst state of the cell.
 	Values []float64
+	// Left has the cells from which a trajectory of a drawn network surely breaks the statement.
+	Left map[int]bool
 	// Middle is the cell that the middle of the start set is in, its place along each coordinate.
 	Middle []int
 }
@@ -45,7 +47,14 @@ func ReadPicture(path string) (*Picture, error) {
 		return nil, fmt.Errorf("%s: %s is not the plant file that it was made from: run psafe loop again", path, r.Plant)
 	}
 	l := loop.New(p)
-	t := &Picture{Result: r, Plant: p, Values: make([]float64, p.Cells()), Middle: l.Middle()}
+	t := &Picture{Result: r, Plant: p, Values: make([]float64, p.Cells()), Left: map[int]bool{}, Middle: l.Middle()}
+	for _, name := range r.Left {
+		cell, ok := p.CellOf(name)
+		if !ok {
+			return nil, fmt.Errorf("%s: left: %.40q is no cell of the grid", path, name)
+		}
+		t.Left[cell] = true
+	}
 	if r.Cells == "" {
 		return t, nil
 	}

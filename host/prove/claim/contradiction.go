@@ -30,6 +30,11 @@ func (c *Contradiction) Error() string {
 // surely is alpha of each side of an interval at confidence 1 - 1e-9.
 const surely = 5e-10
 
+// Most is the upper limit at confidence 1 - 1e-9, which no lower bound may be above.
+func (s *Statistic) Most() float64 {
+	return probability.ClopperPearsonUp(s.Samples-s.Unsafe, s.Samples, surely)
+}
+
 // Contradicts looks for two numbers of a result that cannot both be true: p_lower above
 // p_upper, or either beyond the interval that the drawn networks give at confidence
 // 1 - 1e-9 (Clopper and Pearson, from the counts). nil if there are none.
@@ -49,7 +54,7 @@ func Contradicts(r *Result) *Contradiction {
 		return found(r.Each.Lower, upper, "each_lower", "p_upper")
 	}
 	if s := r.Statistic; s != nil {
-		if most := probability.ClopperPearsonUp(s.Samples-s.Unsafe, s.Samples, surely); lower > most {
+		if most := s.Most(); lower > most {
 			return found(lower, most, "p_lower", "the limit of drawn networks at confidence 1 - 1e-9,")
 		}
 		if least := probability.ClopperPearsonDown(s.Safe, s.Samples, surely); upper < least {

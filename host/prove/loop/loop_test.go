@@ -238,6 +238,38 @@ func TestUnion(t *testing.T) {
 	}
 }
 
+// TestSecond: of two coordinates the second leaves the grid, and the first stays where it is: nothing is proved of that,
+// nor by the checker.
+func TestSecond(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "plant.yaml")
+	text := `state: {x: {range: [0, 4], cells: 4}, y: {range: [0, 4], cells: 4}}
+network: {inputs: [x, y], outputs: [u]}
+next: {x: x, y: y + u}
+start: [0 <= x <= 4, 0 <= y <= 4]
+safe: [x <= 4]
+semantics: once
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := plant.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []Cell
+	rings := map[int][]check.Ring{}
+	for c := range p.Cells() {
+		cells = append(cells, Cell{c, []Ring{{[]arith.Interval{arith.Exactly(2)}, 1}}})
+		rings[c] = []check.Ring{{Lo: []*big.Rat{rat(2)}, Hi: []*big.Rat{rat(2)}, P: rat(1)}}
+	}
+	if got := New(p).Once(cells); got.Lower != 0 {
+		t.Errorf("%v is proved", got.Lower)
+	}
+	if lower, _, err := check.Lower(p, rings); err == nil {
+		t.Errorf("the checker proves %v", lower)
+	}
+}
+
 // TestNoStart: where no cell has a start nothing is proved, and psafe check says the same.
 func TestNoStart(t *testing.T) {
 	l := drawLine(rand.New(rand.NewPCG(1, 1)))

@@ -17,9 +17,12 @@ type guess struct{ lo, hi, sd []float64 }
 const draws = 200
 
 // guessApprox draws networks and looks at the corners of cells: the guesses of each output, in the order of the cells.
-func (l *Loop) guessApprox(post *posterior.Posterior) []guess {
+func (l *Loop) guessApprox(ctx context.Context, post *posterior.Posterior, tell func(done, total int)) ([]guess, error) {
 	outs, n := len(l.Outputs), l.Cells()
-	mean, sd := l.cornersApprox(post)
+	mean, sd, err := l.cornersApprox(ctx, post, tell)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]guess, outs)
 	for o := range list {
 		list[o] = guess{make([]float64, n), make([]float64, n), make([]float64, n)}
@@ -41,7 +44,7 @@ func (l *Loop) guessApprox(post *posterior.Posterior) []guess {
 			g.sd[c] = max(g.sd[c], (g.hi[c]-g.lo[c])/50, 1e-6*max(1, math.Abs(g.lo[c])))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // corner is the number of a corner of the grid.
@@ -54,7 +57,7 @@ func (l *Loop) corner(at []int) int {
 }
 
 // cornersApprox is the mean and the deviation of each output at each corner of the grid, over drawn networks.
-func (l *Loop) cornersApprox(post *posterior.Posterior) (mean, sd []float64) {
+func (l *Loop) cornersApprox(ctx context.Context, post *posterior.Posterior, tell func(done, total int)) (mean, sd []float64, err error) {
 	corners := 1
 	for _, c := range l.State {
 		corners *= len(c.Edges)
@@ -64,8 +67,9 @@ func (l *Loop) cornersApprox(post *posterior.Posterior) (mean, sd []float64) {
 	w, net := post.NewWeights(), post.Network()
 	const most = 4096 // corners that a core takes at a time
 	for d := range draws {
+		tell(d, draws)
 		post.Draw(0, d, w)
-		fault.OnCores(context.Background(), (corners+most-1)/most, func(part int) {
+		err := fault.OnCores(ctx, (corners+most-1)/most, func(part int) {
 			x, pass := make([]float64, len(l.Inputs)), net.NewPass(w)
 			for k := part * most; k < min((part+1)*most, corners); k++ {
 				l.cornerInput(k, x)
@@ -75,12 +79,16 @@ func (l *Loop) cornersApprox(post *posterior.Posterior) (mean, sd []float64) {
 				}
 			}
 		})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
+	tell(draws, draws)
 	for k := range mean {
 		mean[k] /= draws
 		sd[k] = math.Sqrt(max(0, sd[k]/draws-mean[k]*mean[k]))
 	}
-	return mean, sd
+	return mean, sd, nil
 }
 
 // cornerInput sets x to the network's input at a corner.
@@ -117,19 +125,25 @@ func tailApprox(outs int, kappa float64) float64 {
 const widest = 9
 
 // Plan chooses the cells and boxes of outputs that are asked for; P of a ring is what is expected. It is empty where nothing
-// is expected to be proved.
-func (l *Loop) Plan(post *posterior.Posterior) []Cell {
+// is expected to be proved. tell hears how many networks have been drawn. The error is that of the context.
+func (l *Loop) Plan(ctx context.Context, post *posterior.Posterior, tell func(done, total int)) ([]Cell, error) {
 	if len(l.start) == 0 || l.StartOutside() {
-		return nil
+		return nil, nil
 	}
-	g := l.guessApprox(post)
+	g, err := l.guessApprox(ctx, post, tell)
+	if err != nil {
+		return nil, err
+	}
 	if l.Fresh {
-		return l.planEachStep(g)
+		return l.planEachStep(g), ctx.Err()
 	}
 	var best []Cell
 	least := math.Inf(1)
 	closed := slices.Clone(l.safe)
 	for _, kappa := range []float64{2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7} {
+		if ctx.Err() != nil {
+			break
+		}
 		cells, fail, ok := l.planOnce(g, kappa, closed)
 		if !ok { // nor with wider boxes
 			break
@@ -138,7 +152,7 @@ func (l *Loop) Plan(post *posterior.Posterior) []Cell {
 			best, least = cells, fail
 		}
 	}
-	return best
+	return best, ctx.Err()
 }
 
 // planOnce finds the cells that are closed if each is asked for boxes of kappa deviations, and then the widest box

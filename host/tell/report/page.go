@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"psafe/host/record"
+	"psafe/host/tell/plot"
 	"psafe/host/tell/summary"
 )
 
@@ -47,6 +48,15 @@ type Options struct {
 	// ShapeOf, if set and Shape is empty, is the shape of an input that the posterior of a record
 	// knows, nil if it knows none.
 	ShapeOf func(*record.Record) []int
+	// Loops are results of closed loops, of whose cells records are.
+	Loops []Loop
+}
+
+// Loop is the result of a closed loop, in words, with a map of its cells, nil if there is none.
+type Loop struct {
+	Name  string
+	Words []string
+	Map   *plot.Figure
 }
 
 // MostComfortable is the number of records that a browser shows without a wait that one notices.
@@ -67,10 +77,30 @@ type content struct {
 	Charts                        []chart
 	Radii                         []radiiPart
 	Maps                          []mapOf
+	Loops                         []loopPart
 	LeftOut, Commands             []string
 	// Opening holds what is proved in one sentence, Statistical what drawn networks say beside that.
 	Opening     string
 	Statistical []string
+}
+
+// loopPart is a Loop on the page.
+type loopPart struct {
+	Name  string
+	Words []string
+	SVG   template.HTML
+}
+
+// loopsOf are the closed loops for the page.
+func loopsOf(loops []Loop) (list []loopPart) {
+	for _, l := range loops {
+		part := loopPart{Name: shown(l.Name), Words: capped(l.Words)}
+		if l.Map != nil {
+			part.SVG = picture(l.Map, "cells of the closed loop")
+		}
+		list = append(list, part)
+	}
+	return list
 }
 
 // verdict is a count with its share, for the bar.
@@ -111,7 +141,7 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
 	c.Opening, c.Statistical = openingOf(records, result), drawnOf(result)
-	c.Radii, c.Maps = radiiParts(result.Radii), mapsOf(records, &o)
+	c.Radii, c.Maps, c.Loops = radiiParts(result.Radii), mapsOf(records, &o), loopsOf(o.Loops)
 	if result.OtherInputs || len(result.Radii) > 0 { // each at a radius chosen by its verdict: means over them say nothing
 		c.Opening, c.Histograms, c.Charts, c.LeftOut = radiiOf(records), nil, nil, nil
 		if len(result.Radii) > 0 {
