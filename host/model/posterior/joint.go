@@ -72,7 +72,7 @@ func (p *Posterior) validateJoint() error {
 		if err := c.validate(dense.In, dense.Out); err != nil {
 			return fmt.Errorf("layer %d: covariance: %w", k, err)
 		}
-		if !c.Full() || c.Rank != rank {
+		if !c.Full() || c.Apart || c.Rank != rank {
 			return fmt.Errorf("layer %d: covariance: %s of %d columns; of kind %v all layers have a factor of the same number of columns, here %d", k, c, c.Rank, p.Kind, rank)
 		}
 		if p.Layers[k].NoBias && c.movesBias(dense.In, dense.Out) {
