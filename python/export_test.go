@@ -22,13 +22,13 @@ import (
 // TestArrays: what psafe_export.py makes of arrays laid out as each library's sources say
 // is, read by psafe, the network that the library computes. It needs NumPy alone.
 func TestArrays(t *testing.T) {
-	compare(t, "array_cases.py", "numpy", 31)
+	compare(t, "array_cases.py", "numpy", 34)
 }
 
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir, program := compare(t, "torch_cases.py", "torch", 36), theProgram(t)
+	dir, program := compare(t, "torch_cases.py", "torch", 46), theProgram(t)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -6,11 +6,12 @@ use; "psafe exporter" prints this file.
 
     save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
                           layers, layers without spread
-    save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
-    save_ivon             IVON
-    save_laplace          laplace-torch         save_tfp              TensorFlow Probability
+    save_torch_dropout    MC dropout            save_torch_ensemble   deep, packed, Batch- and Masksembles
+    save_laplace          laplace-torch         save_ivon             IVON
+    save_vbll             VBLL                  save_posteriors       posteriors
     save_pyro             Pyro                  save_numpyro          NumPyro
-    save_site_samples     HMC samples by the names of sites
+    save_tfp              TensorFlow Probability
+    save_site_samples     HMC samples by the names of sites, or as trees of flax and equinox
     save_head             a head on features of a frozen network       save_hulls   boxes around features
     save_gaussian, save_samples, save_swag, save_dropout, save_dropconnect   plain arrays
     certify               runs psafe certify on a file or a torch module, and returns its records
@@ -49,6 +50,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import itertools
 import json
 import os
 import re
@@ -196,7 +198,8 @@ def dense(weight, bias, weight_scale=None, bias_scale=None, activation="identity
 
     Weights that depend on each other have a covariance in the place of scales: of the entries of [W b],
     row by row, of shape (outputs, inputs + 1) whatever the layout; without a bias, of those of W.
-    covariance= is the matrix. kron= is a dict of QA (inputs + 1 squared), QG (outputs squared) and S
+    covariance= is the matrix, or, of shape (outputs, inputs + 1, inputs + 1), that of each row, which are then
+    independent. kron= is a dict of QA (inputs + 1 squared), QG (outputs squared) and S
     (outputs, inputs + 1): [W b] = mean + QG (E * S) QA.T with independent standard normal E. Of Laplace
     with Kronecker factors these are the eigenvectors, and S = (lambda_G lambda_A + delta)^(-1/2).
     """
@@ -229,9 +232,10 @@ def _covariance_array(layer, a, what, shape):
 def _factor(layer, covariance):
     """A factor L of a covariance matrix, L @ L.T = covariance: its law is what psafe takes."""
     out, width = layer.outputs, layer.inputs + (layer.bias is not None)
-    S = _covariance_array(layer, covariance, "covariance", (out * width, out * width))
-    L = _root(S, len(S), "%s: covariance" % layer.label, "", layer.notes)
-    return "full", {"factor": _with_bias(layer, L)}
+    rows = np.ndim(covariance) == 3
+    S = _covariance_array(layer, covariance, "covariance", (out, width, width) if rows else (out * width, out * width))
+    L = [_root(a, len(a), "%s: covariance" % layer.label, "", layer.notes) for a in (S if rows else [S])]
+    return "rows" if rows else "full", {"factor": _with_bias(layer, np.concatenate(L))}
 
 
 def _root(S, n, what, entries, notes):
@@ -1976,6 +1980,9 @@ class _Graph:
         if not step.feeds:
             raise ValueError("%s: what it gives does not depend on the input" % step.place)
         v, out = self.values[step.feeds[0].index], step.shape[1:] or (1,)
+        if (op in RESHAPES or op in ("repeat", "expand")) and all(  # einops.repeat of one: the axis of the batch, of two, is the first that is not 1
+                tuple(itertools.dropwhile(lambda n: n == 1, s.shape)) == tuple(itertools.dropwhile(lambda n: n == 1, step.shape)) for s in step.feeds[:1]):
+            return v
         if step.shape[:1] != self.recorder.all[0].shape[:1]:
             raise ValueError("%s: gives the shape %s for %d inputs: psafe wants inputs one by one, with the axis of the batch first"
                              % (step.place, step.shape, self.recorder.all[0].shape[0]))
@@ -2811,6 +2818,9 @@ def _drawn_layer(layer, rng, common):
     word, law = layer.covariance
     if word == "kron":
         D = law["QG"] @ (law["sd"] * rng.standard_normal(law["sd"].shape)) @ law["QA"].T
+    elif word == "rows":
+        columns = law["factor"].shape[1]
+        D = np.einsum("oik,ok->oi", law["factor"].reshape(len(b), -1, columns), rng.standard_normal((len(b), columns)))
     else:
         columns = law["factor"].shape[1]
         D = (law["factor"] @ common.setdefault(columns, rng.standard_normal(columns))).reshape(len(b), -1)
@@ -3241,8 +3251,12 @@ def _same(a, b):
 def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **reference):
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
     otherwise, each of which is compared with the layers that are written of it. forward() is followed as by save_torch.
+    models may be one module with packed, BatchEnsemble or Masksembles layers of torch-uncertainty, which holds them all.
     layers=, if it is needed, is a function that gives the list of a network. logits= and predict= are those of network 0, or
     lists with one for each network."""
+    if hasattr(models, "named_modules") and _kind(models) != "ModuleList":
+        models, logits = _members(models, inputs, reference)
+        reference = dict({"logits": logits} if reference.get("predict") is None else {}, **reference)
     models = list(models)
     if not models:
         raise ValueError("models= is empty: give the networks of the ensemble")
@@ -3276,6 +3290,75 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     networks = [[a for m in made[:count] for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
     reference["logits"] = said if len(said) > 1 else said[0]
     save_samples(path, networks, [m.activation for m in chains[0][0][:count]], "in,out", counts, notes=sorted(set(notes), key=notes.index), **reference)
+
+
+def _member(m, i, count):
+    """Layer m of torch-uncertainty (layers/packed.py, batch_ensemble.py, masksembles.py, 0d0df2b2) as that of network i alone."""
+    import torch
+    kind, inner = _kind(m), next((a for a in (getattr(m, "conv", None), getattr(m, "linear", None)) if a is not None), m)
+    weight, bias, groups = inner.weight.detach(), m.bias if kind[0] != "M" else inner.bias, 1
+    axes = (1,) * (weight.dim() - 2)
+    if kind.startswith("Packed"):
+        every = inner.groups if inner is not m else m.groups
+        if weight.is_sparse:
+            raise ValueError('%s: implementation="sparse" is not known: save one with another' % kind)
+        weight = weight if inner is not m else weight.flatten(0, 1)
+        groups, part = max(1, every // count), slice(i * (len(weight) // count), (i + 1) * (len(weight) // count))
+        weight, bias = weight[part], None if bias is None else bias[part]
+        if inner is m:
+            weight, groups = torch.block_diag(*weight.chunk(groups)), 1
+    elif getattr(inner, "groups", 1) != 1:
+        raise ValueError("%s: has groups: psafe_export takes it apart without" % kind)
+    elif kind[0] == "B":
+        weight = weight * m.s_group[i].reshape((-1, 1) + axes) * m.r_group[i].reshape((1, -1) + axes)
+        bias = None if bias is None else bias[i]
+    else:
+        weight = weight * m.mask.masks[i].to(weight).reshape((1, -1) + axes)
+    made = copy.deepcopy(inner) if inner is not m else torch.nn.Linear(1, 1)
+    made.weight, made.bias = torch.nn.Parameter(weight.detach().clone()), None if bias is None else torch.nn.Parameter(bias.detach().clone())
+    if hasattr(made, "groups"):
+        made.groups = groups
+    return made
+
+
+def _members(model, inputs, reference):
+    """The networks of a module with layers of torch-uncertainty that hold several, as modules of their own, and the logits that
+    it gives for each."""
+    kinds = ("PackedLinear", "PackedConv1d", "PackedConv2d", "BatchLinear", "BatchConv1d", "BatchConv2d", "MaskedLinear", "MaskedConv2d")
+    held = {n: m for n, m in model.named_modules() if _kind(m) in kinds}
+    counts = {int(getattr(getattr(m, "mask", m), "num_masks", 0) or m.num_estimators) for m in held.values()}
+    if len(counts) != 1 or "" in held:
+        raise ValueError("%s: give a list of networks, or one with packed, BatchEnsemble or Masksembles layers of torch-uncertainty, all of as many "
+                         "networks; psafe_export knows %s" % (_kind(model), ", ".join(kinds)))
+    count, packed = counts.pop(), any(_kind(m)[0] == "P" for m in held.values())
+    made = []
+    for i in range(count):
+        made.append(copy.deepcopy(model))
+        for m in made[i].modules():  # inputs are not repeated for each
+            if isinstance(getattr(m, "num_estimators", None), int):
+                m.num_estimators = 1
+            if isinstance(getattr(m, "layer_args", None), dict):
+                m.layer_args = dict(m.layer_args, num_estimators=1)
+        for name, m in model.named_modules():
+            owner, _, last = name.rpartition(".")
+            if name in held:
+                setattr(made[i].get_submodule(owner), last, _member(m, i, count))
+            elif packed and _kind(m).startswith("BatchNorm") and m.num_features % count == 0:
+                norm, part = made[i].get_submodule(name), slice(i * (m.num_features // count), (i + 1) * (m.num_features // count))
+                norm.num_features = m.num_features // count
+                for table in (norm._parameters, norm._buffers):
+                    for n, a in table.items():
+                        if a is not None and a.dim():
+                            table[n] = type(a)(a.detach()[part].clone()) if table is norm._parameters else a[part].clone()
+    x = np.asarray(_numbers(inputs, "inputs="), np.float64)[:256]
+    if reference.get("mean") is not None:
+        mean, std = (_normalisation(reference[w], w, x.shape[1:]).reshape((-1,) if np.size(reference[w]) == 1 else x.shape[1:]) for w in ("mean", "std"))
+        x = (x - mean) / std
+    with _training(model, False):
+        logits = _call(model, x, next(made[0].parameters()))  # masks may be doubles
+    if len(logits) != count * len(x):
+        raise ValueError("%s: gives %d outputs for %d inputs, want %d for each: does it repeat its inputs?" % (_kind(model), len(logits), len(x), count))
+    return made, list(logits.reshape(count, len(x), -1))
 
 
 @contextlib.contextmanager
@@ -3408,6 +3491,8 @@ def _laplace_laws(la, shape, params, layers):
     """The kind of file and, for each of the layers, its layer.covariance."""
     if shape == "Kron":
         return "correlated", [_kronecker_law(la, params, layer) for layer in layers]
+    if shape == "Rows":  # of save_vbll
+        return "correlated", [("rows", {"factor": la.rows})]
     sizes = [tuple(p.shape) for p in params]
     S = _low_rank_scale(la) if shape == "LowRank" else _numbers(la.posterior_scale, "posterior_scale")
     rows = split(np.arange(sum(int(np.prod(s)) for s in sizes)), sizes)  # laplace-torch has all of W first and then b
@@ -3438,6 +3523,12 @@ def _whitener(laws, params, layers):
         QG, QA = np.linalg.inv(QG), np.linalg.pinv(QA)
         return lambda flat: np.matmul(np.matmul(QG, arranged(flat, layer)), QA.T)[:, sd > 0] / sd[sd > 0]
 
+    def rows(law, layer):
+        L = law["factor"].reshape(len(layer.weight), -1, law["factor"].shape[1])
+        used = L.any((0, 2))
+        inverse = np.linalg.inv(L[:, used])
+        return lambda flat: np.matmul(arranged(flat, layer)[:, :, used].swapaxes(0, 1), inverse.swapaxes(1, 2)).swapaxes(0, 1).reshape(len(flat), -1)
+
     def factor(laws, layers):
         L = np.concatenate([np.asarray(law["factor"], np.float64) for _, law in laws])
         used = L.any(1)
@@ -3447,7 +3538,8 @@ def _whitener(laws, params, layers):
     if len({law["factor"].shape[1] for word, law in laws if word == "full"}) == 1 and all(word == "full" for word, _ in laws):
         whiteners = [factor(laws, layers)]
     else:
-        whiteners = [kronecker(law, layer) if word == "kron" else factor([(word, law)], [layer]) for (word, law), layer in zip(laws, layers)]
+        whiteners = [kronecker(law, layer) if word == "kron" else rows(law, layer) if word == "rows" else factor([(word, law)], [layer])
+                     for (word, law), layer in zip(laws, layers)]
     return lambda flat: np.concatenate([w(flat) for w in whiteners], 1)
 
 
@@ -3455,7 +3547,7 @@ def _unlike(la, params, centre, whiten, seed):
     """What of whiten(draws of la.sample() less centre) does not look standard normal, or None. There are
     2,000 draws, of more than 2e5 parameters fewer, and all of it is at seven standard deviations, so that
     chance alone refuses nothing. Directions whose spread float32 rounds away say nothing."""
-    count = int(min(2000, max(200, 4e8 // len(centre))))
+    count = int(min(getattr(la, "enough", 2000), max(200, 4e8 // len(centre))))
     Y, kept = [], None
     with _seeded(params[0], seed):
         while sum(map(len, Y)) < count:
@@ -3735,6 +3827,113 @@ def save_ivon(path, model, optimizer, inputs, seed=0, layers=None, **reference):
     return save_laplace(path, law, inputs, seed=seed, layers=layers, **reference)
 
 
+def save_vbll(path, model, inputs, noise=False, seed=0, **reference):
+    """A network with a head of VBLL at its end, DiscClassification or Regression: the rows of the head's weights are
+    independent, each with its covariance (parameterization "diagonal": all weights are). Draws of the head's W() are
+    compared with that. The head's noise is left out, with a note: a drawn network is W @ features. noise=True makes it the
+    head's biases, so that at each input outputs have the law of logit_predictive() or predictive().
+
+    VectorInstitute/vbll, vbll/layers/classification.py and regression.py (142f21e): W() and noise() are distributions of torch,
+    whose scale_tril counts. The heads tDiscClassification, tRegression and Het... have other laws than normal ones, and
+    GenClassification no weights."""
+    import torch
+    heads = [m for m in model.modules() if hasattr(m, "W_mean")]
+    head = heads[0] if len(heads) == 1 else None
+    if _kind(head) not in ("DiscClassification", "Regression"):
+        raise ValueError("%s has %s of VBLL: want one head, DiscClassification or Regression, as of the others weights are not normal" % (
+            _kind(model), "no head" if not heads else "the head" + "s" * (head is None) + " " + ", ".join(map(_kind, heads))))
+    out, n = head.W_mean.shape
+    W, eps, linear = head.W(), head.noise(), torch.nn.Linear(n, out, bias=bool(noise)).to(head.W_mean)
+    params = list(linear.parameters())
+    with torch.no_grad():
+        for p, mean in zip(params, (W.mean, eps.mean)):
+            p.copy_(mean)
+
+    class DiagLaplace:  # what save_laplace takes of a normal distribution of all weights
+        def sample(self, count):
+            few = int(min(count, max(1, 1e8 // (out * n * n))))  # torch makes as many copies of scale_tril
+            return torch.cat([torch.cat([a.sample((k,)).reshape(k, -1) for a in (W, eps)[:len(params)]], 1)
+                              for k in [few] * (count // few) + [count % few] * (count % few > 0)])
+
+    law = type(_kind(head), (DiagLaplace,), {})()
+    law.model, law.params, law.mean = model, params, np.concatenate([to_numpy(p).ravel() for p in params])
+    law.enough = int(min(2000, max(200, 5e8 // (out * n * n))))
+    owner, name = next(((m, n) for m in model.modules() for n, c in m._modules.items() if c is head), (None, None))
+    if owner is None:
+        law.model = model = torch.nn.Sequential(linear)
+    else:
+        owner._modules[name] = linear
+    try:
+        with _training(model, False), torch.no_grad():
+            seen, hook = [], linear.register_forward_hook(lambda _, given, made: seen.append((given[0], made)))
+            _call(model, to_numpy(inputs)[:256], params[0])
+            hook.remove()
+            said = (head.logit_predictive if _kind(head) == "DiscClassification" else head.predictive)(seen[0][0]).mean + (0 if noise else -eps.mean)
+        if not np.allclose(to_numpy(said), to_numpy(seen[0][1]), 1e-4, 1e-4):
+            raise ValueError("%s: its prediction has another mean than W_mean @ features: psafe_export knows vbll 0.4" % _kind(head))
+        said_of = "the head's noise is its biases" if noise else "the head's noise is left out: networks are W @ features"
+        reference["note"] = "; ".join(([reference["note"]] if reference.get("note") else []) + [said_of])
+        if hasattr(W, "scale_tril"):
+            law.rows = np.zeros((out, n + 1, n + bool(noise)))
+            law.rows[:, :n, :n] = to_numpy(W.scale_tril)
+            if noise:
+                law.rows[:, n, n] = to_numpy(eps.scale)
+            law.rows = law.rows.reshape(out * (n + 1), -1)
+            _save_laplace_law(path, law, "Rows", model, params, law.mean, inputs, seed, None, reference, True)
+        else:
+            law.posterior_scale = np.concatenate([to_numpy(a.scale).ravel() for a in (W, eps)[:len(params)]])
+            save_laplace(path, law, inputs, seed=seed, **reference)
+    finally:
+        if owner is not None:
+            owner._modules[name] = head
+
+
+def save_posteriors(path, model, state, inputs, sample=None, seed=0, layers=None, **reference):
+    """A state of the library posteriors: of vi, laplace and ekf, diag (independent normal weights) or dense (one covariance of
+    all weights), or a list of states of sgmcmc, a finite set of networks. state.params has the names of
+    model.named_parameters(); others are certain. sample= is the library's own function, such as
+    posteriors.vi.diag.sample: its draws are compared.
+
+    normal-computing/posteriors (7692042): log_sd_diag, sd_diag and prec_diag are trees like params; L_factor (the entries of a lower
+    triangular root of the covariance, row by row), cov and prec are of all numbers of params, in the order of optree, which
+    sorts names."""
+    import torch
+    named = dict(model.named_parameters())
+    first = state[0] if isinstance(state, (list, tuple)) else state
+    names = sorted(getattr(first, "params", None) or ())
+    if not names or any(n not in named or named[n].shape != first.params[n].shape for n in names):
+        raise ValueError("%s: want a state of posteriors whose params are {name: tensor} of the model's named_parameters()" % _kind(first))
+    if first is not state:
+        models = [copy.deepcopy(model) for _ in state]
+        for m, one in zip(models, state):
+            m.load_state_dict({n: one.params[n] for n in names}, strict=False)
+        return save_torch_ensemble(path, models, inputs, layers, **reference)
+
+    def flat(tree):
+        return np.concatenate([np.asarray(to_numpy(tree[n]), np.float64).ravel() for n in names])
+
+    word = next((w for w in ("log_sd_diag", "sd_diag", "prec_diag", "L_factor", "cov", "prec") if hasattr(state, w)), None)
+    if word is None:
+        raise ValueError("%s: has no log_sd_diag, sd_diag, prec_diag, L_factor, cov or prec: of states of sgmcmc give a list" % _kind(state))
+    laws = {}
+    if sample is not None:
+        laws["sample"] = lambda _, n: np.stack([flat(sample(state)) for _ in range(n)])
+    made = type(_kind(state), (type("DiagLaplace" if "diag" in word else "FullLaplace", (), {}),), laws)()
+    made.model, made.params, made.mean = model, [named[n] for n in names], flat(state.params)
+    with torch.no_grad():
+        if "diag" in word:
+            a = flat(getattr(state, word))
+            made.posterior_scale = np.exp(a) if word[0] == "l" else a if word[0] == "s" else a ** -0.5
+        else:
+            a, S = np.asarray(to_numpy(getattr(state, word)), np.float64), np.zeros((len(made.mean),) * 2)
+            if word == "L_factor":
+                S[np.tril_indices(len(S))] = a
+            else:
+                S = np.linalg.cholesky(a if word == "cov" else np.linalg.inv(a))
+            made.posterior_scale = S
+    return save_laplace(path, made, inputs, seed=seed, layers=layers, **reference)
+
+
 # ---- Pyro, NumPyro, HMC by sites ---------------------------------------------------------------
 
 def _sites(layers, put):
@@ -3751,9 +3950,17 @@ def _sites(layers, put):
 
 
 def _site(table, name):
-    if name not in table:
-        raise ValueError("there is no site %r: there are %s" % (name, ", ".join(sorted(map(str, table)))))
-    return table[name]
+    """What a site has; in trees of dicts, lists and objects (of flax, equinox) its name is a path, such as "params/Dense_0/kernel"."""
+    if isinstance(table, dict) and name in table:
+        return table[name]
+    at = table
+    for word in str(name).split("/"):
+        known = list(at) if isinstance(at, dict) else [str(i) for i in range(len(at))] if isinstance(at, (list, tuple)) else list(getattr(at, "__dict__", ()))
+        if word not in known:
+            raise ValueError("there is no site %r: %s are %s" % (name, "there" if at is table else "where %r should be" % word,
+                                                                 ", ".join(sorted(map(str, known))) or "no names"))
+        at = at[word] if isinstance(at, dict) else at[int(word)] if isinstance(at, (list, tuple)) else getattr(at, word)
+    return at
 
 
 def _real(guide, site):
@@ -3926,7 +4133,9 @@ def save_numpyro(path, params, layers, layout=None, guide=None, sites=None, pref
 
 def save_site_samples(path, samples, layers, layout=None, **reference):
     """HMC samples by site, {name: (N, ...)}, as MCMC.get_samples() of Pyro and NumPyro gives them; more
-    than one chain is joined along the first axis. Logits are those of sample 0."""
+    than one chain is joined along the first axis. Logits are those of sample 0. Samples of flax and equinox, as BlackJAX
+    stacks them, are trees whose leaves have the axis of samples first; sites are then paths: "params/Dense_0/kernel",
+    "layers/0/weight". So may be those of save_numpyro, whose sites of random_flax_module are named "net/Dense_0.kernel"."""
     if layout not in ("in,out", "out,in"):
         raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
     made = _sites(layers, lambda layer, part, site: layer.put(part, "samples", _site(samples, site), layout))

@@ -333,6 +333,21 @@ for kind, params, L in ((AutoMultivariateNormal, dict(auto_loc=vector["auto_loc"
     is_joint("numpyro-joint", lay, places, L @ L.T, "in,out")
 px.save_site_samples(path("hmc-sites"), {k: np.stack([v, v + 1, v - 1]) for k, v in sites.items()}, lay, "in,out", inputs=X, predict=f)
 
+# Trees of flax and of equinox, whose leaves have samples first: sites are paths.
+three = {k: np.stack([v, v + 1, v - 1]) for k, v in sites.items()}
+flax = {"params": {"Dense_0": {"kernel": three["w1"], "bias": three["b1"]}, "Dense_1": {"kernel": three["w2"]}}}
+lay = [("params/Dense_0/kernel", "params/Dense_0/bias", "tanh"), ("params/Dense_1/kernel", None, "identity")]
+px.save_site_samples(path("flax"), flax, lay, "in,out", inputs=X, predict=f)
+refuses(["'params/Dense_2/kernel'", "'Dense_2' should be are Dense_0, Dense_1"], px.save_site_samples, flax, [("params/Dense_2/kernel", None, "identity")], "in,out")
+linears = [Module(), Module()]
+linears[0].__dict__.update(weight=three["w1"].swapaxes(1, 2), bias=three["b1"])
+linears[1].__dict__.update(weight=three["w2"].swapaxes(1, 2), bias=None)
+tree = Module()
+tree.layers = linears
+px.save_site_samples(path("equinox"), tree, [("layers/0/weight", "layers/0/bias", "tanh"), ("layers/1/weight", None, "identity")], "out,in", inputs=X, predict=f)
+for name in ("flax", "equinox"):
+    np.testing.assert_equal(arrays(name), arrays("hmc-sites"))
+
 # Plain arrays of every kind; split() of flat vectors.
 p = make(5, 4, 3)
 for layout in ("out,in", "in,out"):
@@ -619,6 +634,14 @@ assert np.allclose(L @ L.T, S)
 refuses(["(14, 14)", "(15, 15)", "row by row"], px.save_gaussian, both, covariance=S[1:, 1:])
 both = [px.dense(W1, np.ones(3), W1 ** 2, np.ones(3), activation="relu", layout="out,in", scale="sd"), px.dense(W2, None, layout="out,in")]
 refuses(["all weights", "without scales"], px.save_gaussian, both, covariance=S)
+# A covariance of each row: rows are independent, and draws of psafe have the variance of W x + b.
+S, W, b, x = (lambda a: a @ a.swapaxes(1, 2))(rng.randn(3, 3, 3)), rng.randn(3, 2), rng.randn(3), np.array([0.5, -2, 1])
+rows = [px.dense(W, b, layout="out,in", covariance=S)]
+px.save_gaussian(path("rows"), rows, spread=[(np.sqrt(S.diagonal(0, 1, 2)[:, :2]), np.sqrt(S[:, 2, 2]))], inputs=[x[:2]], predict=lambda x: x @ W.T + b)
+L = arrays("rows")["layers.0.covariance.factor"].reshape(3, 3, 3)
+assert header("rows")["layers"][0]["covariance"] == "rows" and np.allclose(L @ L.swapaxes(1, 2), S)
+moments("rows", x[:2], W @ x[:2] + b + rng.randn(3000, 3) * np.sqrt(np.einsum("oij,i,j->o", S, x, x)))
+refuses(["covariance", "(2, 3, 3)", "(3, 3, 3)"], lambda path: px.dense(W, b, layout="out,in", covariance=S[:2]))
 # A covariance is compared with spread= by its diagonal, or a note says that it was not.
 W, variances = rng.randn(8, 2), np.arange(1, 17) / 100.0
 for covariance, spread, words in ((variances, np.sqrt(variances).mean(), None), (variances ** 2, np.sqrt(variances).mean(), "looks squared"),

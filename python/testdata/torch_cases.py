@@ -3,7 +3,7 @@ import contextlib
 import torch
 from torch import nn
 
-from cases import arrays, header, notes, np, path, px, refuses, rng
+from cases import arrays, header, moments, notes, np, path, px, refuses, rng
 
 torch.manual_seed(1)
 X = rng.rand(200, 4).astype(np.float32)
@@ -366,6 +366,140 @@ px.save_ivon(path("ivon"), net, IVON(groups), X[:30])
 assert np.allclose(arrays("ivon")["layers.0.weight.scale"], (400 * (torch.linspace(0.1, 2, 20)[:16].reshape(4, 4).T + 0.5)) ** -0.5, rtol=1e-5)
 refuses(["do not have the covariance", "variance is 4"], px.save_ivon, net, IVON(groups, 2), X[:30])
 refuses(["want the optimizer"], px.save_ivon, net, torch.optim.SGD(net.parameters(), 0.1), X[:30])
+
+
+# posteriors: states, whose dense ones have the numbers of params in the order of names.
+class State:
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+named = {n: p.detach().clone() for n, p in net.named_parameters()}
+order, sds = sorted(named), {n: torch.rand(p.shape) / 9 + 0.01 for n, p in named.items()}
+join = lambda tree: torch.cat([tree[n].flatten() for n in order])  # noqa: E731
+draw = lambda s: {n: s.params[n] + sds[n] * torch.randn(sds[n].shape) for n in order}  # noqa: E731
+for fields in (dict(log_sd_diag={n: a.log() for n, a in sds.items()}), dict(prec_diag={n: a ** -2 for n, a in sds.items()}), dict(sd_diag=sds)):
+    px.save_posteriors(path("posteriors-diag"), net, State(params=named, **fields), X[:30], sample=draw)
+    assert np.allclose(arrays("posteriors-diag")["layers.1.weight.scale"], sds["2.weight"].T, rtol=1e-4)
+refuses(["do not have the covariance"], px.save_posteriors, net, State(params=named, sd_diag={n: 2 * a for n, a in sds.items()}), X[:30], sample=draw)
+L = torch.tril(torch.randn(40, 40)) / 50 + torch.diag(join(sds))
+at = dict(zip(order, px.split(np.arange(40), [named[n].shape for n in order])))
+for fields in (dict(L_factor=L[tuple(torch.tril_indices(40, 40))]), dict(cov=L @ L.T), dict(prec=torch.linalg.inv((L @ L.T).double()))):
+    px.save_posteriors(path("posteriors-dense"), net, State(params=named, **fields), X[:30])
+    factor = [arrays("posteriors-dense")["layers.%d.covariance.factor" % k] for k in (0, 2)]
+    rows = np.concatenate([np.concatenate([at["%d.weight" % k], at["%d.bias" % k][:, None]], 1).ravel() for k in (0, 2)])
+    assert np.allclose(np.concatenate(factor) @ np.concatenate(factor).T, (L @ L.T).numpy()[np.ix_(rows, rows)], atol=1e-5)
+px.save_posteriors(path("posteriors-chain"), net, [State(params={n: a + k for n, a in named.items()}) for k in range(3)], X[:30])
+assert np.allclose(arrays("posteriors-chain")["layers.1.bias.samples"][2], named["2.bias"] + 2)
+refuses(["give a list"], px.save_posteriors, net, State(params=named), X[:30])
+refuses(["named_parameters()"], px.save_posteriors, net, State(params={"other": named["2.bias"]}), X[:30])
+
+
+# VBLL: a head whose rows have a covariance each, and noise.
+class DiscClassification(nn.Module):
+    def __init__(self, dense):
+        super().__init__()
+        self.W_mean, self.dense, self.twice = nn.Parameter(torch.randn(3, 5)), dense, 1.0
+        self.root = torch.tril(torch.rand(3, 5, 5)) / 5 + torch.eye(5) / 10
+
+    def W(self):
+        of = torch.distributions
+        return of.MultivariateNormal(self.W_mean, scale_tril=self.root) if self.dense else of.Normal(self.W_mean, self.root[:, 0, :1].expand(3, 5))
+
+    def noise(self):
+        return torch.distributions.Normal(torch.zeros(3), torch.tensor([0.5, 1, 2]))
+
+    def logit_predictive(self, z):
+        return torch.distributions.Normal(self.twice * z @ self.W_mean.T, torch.ones(len(z), 3))
+
+    def forward(self, z):
+        raise NotImplementedError("no tensor")
+
+
+for dense in (False, True):
+    for noise in (False, True):
+        head, name = DiscClassification(dense), "vbll-%d-%d" % (dense, noise)
+        features = nn.Sequential(nn.Linear(4, 5), nn.ReLU())
+        whole = nn.Sequential(features, head)
+        assert "noise" in notes(px.save_vbll, path(name), whole, X[:30], noise=noise) + header(name)["note"] and whole[1] is head
+        assert header(name).get("kind") == ("correlated" if dense else None)
+        with torch.no_grad():
+            drawn = torch.einsum("noi,i->no", head.W().sample((4000,)), features(torch.as_tensor(X[0])))
+            moments(name, X[0], (drawn + noise * head.noise().sample((4000,))).numpy())
+head.twice = 2.0
+refuses(["another mean"], px.save_vbll, whole, X[:30])
+refuses(["no head"], px.save_vbll, features, X[:30])
+refuses(["the head tRegression"], px.save_vbll, type("tRegression", (DiscClassification,), {})(True), X[:30])
+
+
+# torch-uncertainty's modules that hold several networks, batch after batch in what they give.
+class PackedLinear(nn.Module):
+    def __init__(self, n_in, n_out, groups, first=False, last=False):
+        super().__init__()
+        self.num_estimators, self.groups, self.last = 2, groups, last
+        self.weight = nn.Parameter(torch.randn(groups, n_out // groups, n_in // groups))
+        self.bias = nn.Parameter(torch.randn(n_out))
+
+    def forward(self, x):
+        y = x @ torch.block_diag(*self.weight).T + self.bias
+        return torch.cat(y.chunk(2, 1)) if self.last else y
+
+
+class BatchLinear(nn.Module):
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.num_estimators, self.linear = 2, nn.Linear(n_in, n_out, bias=False)
+        self.r_group, self.s_group, self.bias = (nn.Parameter(torch.randn(2, n)) for n in (n_in, n_out, n_out))
+
+    def forward(self, x):
+        r, s, b = (a.repeat_interleave(len(x) // 2, 0) for a in (self.r_group, self.s_group, self.bias))
+        return self.linear(x * r) * s + b
+
+
+class Mask1d(nn.Module):
+    def __init__(self, n, axes):
+        super().__init__()
+        self.num_masks, self.axes = 2, axes
+        self.masks = nn.Parameter((torch.arange(2 * n).reshape(2, n) % 3 > 0).double(), requires_grad=False)
+
+    def forward(self, x):
+        return x * self.masks.repeat_interleave(len(x) // 2, 0).reshape((len(x), -1) + (1,) * self.axes).float()
+
+
+class MaskedLinear(nn.Module):
+    def __init__(self, inner, n, axes):
+        super().__init__()
+        self.mask = Mask1d(n, axes)
+        setattr(self, "conv" if axes else "linear", inner)
+
+    def forward(self, x):
+        return (self.conv if hasattr(self, "conv") else self.linear)(self.mask(x))
+
+
+MaskedConv2d = type("MaskedConv2d", (MaskedLinear,), {})
+
+
+class Repeats(nn.Module):
+    """Each input once for each network, as einops.repeat does it."""
+
+    def __init__(self, *layers):
+        super().__init__()
+        self.num_estimators, self.core = 2, nn.Sequential(*layers)
+
+    def forward(self, x):
+        x = x.unsqueeze(0).expand((self.num_estimators,) + tuple(x.shape)).reshape((-1,) + tuple(x.shape[1:]))
+        return self.core(x)
+
+
+norm = nn.BatchNorm1d(8)
+norm.running_mean.uniform_()
+for name, made in (("packed", nn.Sequential(PackedLinear(4, 8, 1), norm, nn.ReLU(), PackedLinear(8, 8, 4), nn.Tanh(), PackedLinear(8, 6, 2, last=True))),
+                   ("batch-ensemble", Repeats(BatchLinear(4, 5), nn.ReLU(), BatchLinear(5, 3))),
+                   ("masksembles", Repeats(nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 6, 2), MaskedConv2d(nn.Conv2d(6, 4, 1), 6, 2), nn.ReLU(), nn.Flatten(),
+                                           MaskedLinear(nn.Linear(4, 3), 4, 0)))):
+    px.save_torch_ensemble(path(name), made, X[:30])
+    assert header(name)["counts"] == [1, 1] and np.ptp(arrays(name)["layers.%d.weight.samples" % (len(header(name)["layers"]) - 1)], 0).min() > 0 or name == "masksembles"
+refuses(["packed, BatchEnsemble or Masksembles"], px.save_torch_ensemble, net, X[:30])
 
 
 # torch-uncertainty: the parameter weight_sigma is the rho of a sampler.

@@ -62,7 +62,11 @@ func TestCovariedBox(t *testing.T) {
 					}
 					if c.Full() {
 						for k := range c.Rank {
-							each(k, rat(c.Factor[(o*(in+1)+j)*c.Rank+k]))
+							own := k
+							if c.Apart {
+								own += o * c.Rank
+							}
+							each(own, rat(c.Factor[(o*(in+1)+j)*c.Rank+k]))
 						}
 						continue
 					}

@@ -72,17 +72,8 @@ func (t *Topped) newRow(row *property.Row) *TopRow {
 	case c == nil:
 		r.independent(row, t.Layer)
 	case c.Full():
-		// K = B B', B_jk = C L_(.j)k
-		b := make([]arith.Interval, r.N*c.Rank)
-		for j := range r.N {
-			for k := range c.Rank {
-				for o := range column {
-					column[o] = c.Factor[(o*r.N+j)*c.Rank+k]
-				}
-				b[j*c.Rank+k] = Times(row, column, 0)
-			}
-		}
-		r.square(b, slices.Repeat([]arith.Interval{arith.Exactly(1)}, c.Rank))
+		b, m := byFactor(row, c, r.N)
+		r.square(b, slices.Repeat([]arith.Interval{arith.Exactly(1)}, m))
 	default:
 		// K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 sd_ik^2
 		w := make([]arith.Interval, r.N)
@@ -102,6 +93,29 @@ func (t *Topped) newRow(row *property.Row) *TopRow {
 		r.square(b, w)
 	}
 	return r
+}
+
+// byFactor returns B [n x m] of K = B B': B_jk = C L_(.j)k, of rows that of each output the row meets.
+func byFactor(row *property.Row, c *posterior.Covariance, n int) (b []arith.Interval, m int) {
+	if c.Apart {
+		first, m := c.Columns(len(row.CLo), func(o int) bool { return row.CLo[o] != 0 || row.CHi[o] != 0 })
+		b = make([]arith.Interval, n*m)
+		for e, l := range c.Factor {
+			o, j, k := e/c.Rank/n, e/c.Rank%n, e%c.Rank
+			if first[o] >= 0 {
+				b[j*m+first[o]+k] = arith.Of(row.CLo[o], row.CHi[o]).Times(arith.Exactly(l))
+			}
+		}
+		return b, m
+	}
+	b, column := make([]arith.Interval, n*c.Rank), make([]float64, len(row.CLo))
+	for at := range b {
+		for o := range column {
+			column[o] = c.Factor[o*n*c.Rank+at]
+		}
+		b[at] = Times(row, column, 0)
+	}
+	return b, c.Rank
 }
 
 // Times is the row C times w, and more.

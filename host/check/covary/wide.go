@@ -2,6 +2,7 @@ package covary
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/read/property"
@@ -27,25 +28,17 @@ func (v *Covaried) NewWide(row *property.Row) *WideRow {
 	}
 	r := &WideRow{N: v.In + 1, Norm: arith.Inf}
 	r.More = make([]float64, r.N)
-	column := make([]float64, v.Out)
 	if c.Full() {
-		r.M = c.Rank
-		r.B, r.W = make([]float64, r.N*r.M), make([]float64, r.M)
-		off := make([]float64, r.N*r.M)
-		for at := range r.B {
-			for o := range column {
-				column[o] = c.Factor[o*r.N*r.M+at]
-			}
-			x := Times(row, column, 0)
-			r.B[at], off[at] = x.Middle(), x.Radius()
-		}
-		for k := range r.W {
-			r.W[k] = 1
+		b, m := byFactor(row, c, r.N)
+		r.M, r.W = m, slices.Repeat([]float64{1}, m)
+		off := make([]float64, len(b))
+		for at, x := range b {
+			r.B, off[at] = append(r.B, x.Middle()), x.Radius()
 		}
 		r.OffBy(off)
 	} else {
 		r.M, r.B, r.Norm = r.N, c.QA, v.norm
-		w := make([]arith.Interval, r.N)
+		w, column := make([]arith.Interval, r.N), make([]float64, v.Out)
 		for i := range v.Out {
 			for o := range column {
 				column[o] = c.QG[o*v.Out+i]

@@ -133,9 +133,17 @@ func (p *pointLaw) variance(rows []relax.Span) arith.Interval {
 				for e := range column {
 					column[e] = c.Factor[e*c.Rank+t]
 				}
-				var of linearForm
-				of.add(row, z, column)
-				total.add(of.value(), 1, 1)
+				if !c.Apart {
+					var of linearForm
+					of.add(row, z, column)
+					total.add(of.value(), 1, 1)
+					continue
+				}
+				for o := range out { // each with a number of its own
+					var of linearForm
+					of.add(relax.Span{Lo: row.Lo[o : o+1], Hi: row.Hi[o : o+1]}, z, column[o*(in+1):(o+1)*(in+1)])
+					total.add(of.value(), 1, 1)
+				}
 			}
 		default:
 			c := v.Covariance

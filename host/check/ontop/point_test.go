@@ -67,7 +67,11 @@ func TestPointLaw(t *testing.T) {
 					case joint != nil || cov != nil && cov[k] == nil:
 					case cov != nil && cov[k].Full():
 						for r := range cov[k].Rank {
-							add(fmt.Sprint(k, r), by, rat(cov[k].Factor[(o*(in+1)+e)*cov[k].Rank+r]))
+							term := fmt.Sprint(k, r)
+							if cov[k].Apart {
+								term = fmt.Sprint(k, r, "of", o)
+							}
+							add(term, by, rat(cov[k].Factor[(o*(in+1)+e)*cov[k].Rank+r]))
 						}
 					case cov != nil:
 						for f, sd := range cov[k].Sd {

@@ -16,14 +16,16 @@ import (
 // What is stored is the law itself and nothing that has to be inverted or trusted: exactly one of
 //
 //   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
+//   - rows: the same, but that each output has a z of its own, so that outputs are independent;
 //   - kron (docs/theory.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
 //     numbers, o being the product entry by entry. Of a convolution it is the only one.
 //
 // Nobody may write to it once a Posterior has it.
 type Covariance struct {
-	// Rank and Factor are of a full covariance, [out (in+1) x Rank].
+	// Rank and Factor are of a full covariance, [out (in+1) x Rank], and of rows, which Apart says.
 	Rank   int
 	Factor []float64
+	Apart  bool
 	// QG [out x out], Sd [out x (in+1)], each at least 0, and QA [(in+1) x (in+1)] are of kron.
 	QG, Sd, QA []float64
 }
@@ -31,12 +33,31 @@ type Covariance struct {
 // Full reports whether the covariance is given by its factor.
 func (c *Covariance) Full() bool { return c.Factor != nil }
 
-// String is the word of the file header: full or kron.
+// String is the word of the file header: full, rows or kron.
 func (c *Covariance) String() string {
-	if c.Full() {
+	switch {
+	case c.Apart:
+		return "rows"
+	case c.Full():
 		return "full"
 	}
 	return "kron"
+}
+
+// Columns numbers the independent normal numbers, by a factor, of those outputs that a row meets: those of output o
+// are first[o] to first[o] + Rank - 1, of others first[o] is -1. There are n, at least Rank.
+func (c *Covariance) Columns(out int, meets func(o int) bool) (first []int, n int) {
+	first = make([]int, out)
+	for o := range first {
+		switch {
+		case !meets(o):
+			first[o] = -1
+		case c.Apart:
+			first[o] = n
+			n += c.Rank
+		}
+	}
+	return first, max(n, c.Rank)
 }
 
 // CovariedShape returns how many inputs and outputs the matrix [W b] of a layer has that may have a covariance:
@@ -72,6 +93,9 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 // mostOnTop is how many inputs a last layer may have of which the covariance of a row is made.
 const mostOnTop = 2048
 
+// mostApart is how many numbers, 512 MiB, a factor of rows may have, of which a row makes as many again.
+const mostApart = 1 << 26
+
 // mostPairs is how many numbers, 1 GiB, concentration LBP may keep of the pairs of taps of one channel of
 // a convolution with a covariance: taps x places x filters.
 const mostPairs = 1 << 27
@@ -98,7 +122,7 @@ func (p *Posterior) OnTop() error {
 	if n := p.Layers[last].Inputs(); n > mostOnTop {
 		return fmt.Errorf("this posterior is %s; bounds for a last layer by itself are for at most %d inputs, and it has %d: use --method statistical", p.Describe(), mostOnTop, n)
 	}
-	return nil
+	return p.requireApart(last)
 }
 
 // RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
@@ -132,6 +156,17 @@ func (p *Posterior) RequireRows() error {
 		if n := pairs(p.Layers[k].Map); n > mostPairs {
 			return fmt.Errorf("this posterior is %s; bounds with a covariance keep at most %d numbers of pairs of taps, and layer %d needs %d: use --method statistical", p.Describe(), mostPairs, k, n)
 		}
+		if err := p.requireApart(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireApart is nil where rows of layer k are made of a factor that is not too large for that.
+func (p *Posterior) requireApart(k int) error {
+	if p.Kind == KindCorrelated && p.covariances[k].Apart && len(p.covariances[k].Factor) > mostApart {
+		return fmt.Errorf("this posterior is %s; bounds are for factors of rows of at most %d numbers, and that of layer %d has %d: use --method statistical", p.Describe(), mostApart, k, len(p.covariances[k].Factor))
 	}
 	return nil
 }
@@ -183,6 +218,8 @@ func (c *Covariance) validate(in, out int) error {
 	switch {
 	case c.Full() == kron:
 		return fmt.Errorf("it is neither a factor alone nor QG, sd and QA alone")
+	case c.Apart && !c.Full():
+		return fmt.Errorf("rows have a factor, and no QG, sd and QA")
 	case c.Full() && (c.Rank < 1 || !stacked(len(c.Factor), entries, c.Rank)):
 		return fmt.Errorf("a factor of %d numbers in %d columns: the shape needs %d rows", len(c.Factor), c.Rank, entries)
 	case kron && (len(c.QG) != out*out || len(c.Sd) != entries || len(c.QA) != (in+1)*(in+1)):
@@ -263,10 +300,19 @@ func normals(r *rand.Rand, n int) (z []float64) {
 // of ended, which is asked once for each row of QG, since the work grows with the cube of the sides.
 func (c *Covariance) drawn(r *rand.Rand, z []float64, in, out int, ended func() error) ([]float64, error) {
 	if c.Full() {
-		if z == nil {
-			z = normals(r, c.Rank)
+		n := len(c.Factor) // numbers that have one z
+		if c.Apart {
+			n = (in + 1) * c.Rank
 		}
-		return c.times(z), nil
+		var d []float64
+		for part := range slices.Chunk(c.Factor, n) {
+			of := z
+			if of == nil {
+				of = normals(r, c.Rank)
+			}
+			d = append(d, (&Covariance{Rank: c.Rank, Factor: part}).times(of)...)
+		}
+		return d, nil
 	}
 	d := make([]float64, out*(in+1))
 	n := in + 1

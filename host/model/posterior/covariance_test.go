@@ -17,8 +17,8 @@ func correlated(c *Covariance) (*Posterior, error) {
 	return FromCovariances(layers, []*Covariance{nil, c})
 }
 
-// TestDrawCorrelated: draws have the covariance that the file states, by definition: that of Factor z, or
-// of QG (E o Sd) QA', entries being those of [W b] row by row.
+// TestDrawCorrelated: draws have the covariance that the file states, by definition: that of Factor z, of Factor z with a z for
+// each row, or of QG (E o Sd) QA', entries being those of [W b] row by row.
 func TestDrawCorrelated(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 9))
 	numbers := func(n int) []float64 {
@@ -29,7 +29,7 @@ func TestDrawCorrelated(t *testing.T) {
 		return list
 	}
 	kron := &Covariance{QG: numbers(4), Sd: []float64{0.5, 2, 1, 0}, QA: numbers(4)}
-	for _, c := range []*Covariance{{Rank: 3, Factor: numbers(12)}, kron} {
+	for _, c := range []*Covariance{{Rank: 3, Factor: numbers(12)}, kron, {Rank: 2, Factor: numbers(8), Apart: true}} {
 		p, err := correlated(c)
 		if err != nil {
 			t.Fatal(err)
@@ -40,6 +40,9 @@ func TestDrawCorrelated(t *testing.T) {
 			column := make([]float64, 4)
 			for e := range 4 {
 				switch o, j, i, k := e/2, e%2, z/2, z%2; {
+				case c.Apart && o == i:
+					column[e] = c.Factor[e*2+k]
+				case c.Apart:
 				case !c.Full():
 					column[e] = c.QG[o*2+i] * c.Sd[i*2+k] * c.QA[j*2+k]
 				case z < c.Rank:
@@ -141,6 +144,7 @@ func TestCorrelated(t *testing.T) {
 		"neither a factor alone nor":            {Rank: 1, Factor: full.Factor, QA: []float64{1}},
 		"a factor of 3 numbers in 1 columns":    {Rank: 1, Factor: []float64{1, 2, 3}},
 		"a factor of 4 numbers in 0 columns":    {Factor: full.Factor},
+		"rows have a factor, and no QG":         {Apart: true, QG: full.Factor, Sd: full.Factor, QA: full.Factor},
 		"QG, sd and QA have 4, 3 and 4 numbers": {QG: full.Factor, Sd: []float64{1, 1, 1}, QA: full.Factor},
 		"sd: row 1: entry 0 is -1: it must not": {QG: full.Factor, Sd: []float64{1, 1, -1, 1}, QA: full.Factor},
 		"factor: row 2: entry 0 is NaN":         {Rank: 1, Factor: []float64{1, 0, math.NaN(), 1}},

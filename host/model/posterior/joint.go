@@ -64,7 +64,7 @@ func (p *Posterior) validateJoint() error {
 		return fmt.Errorf("no layer has a factor: this is one network, and no posterior")
 	}
 	for k, c := range p.joint {
-		if c != nil && (!c.Full() || c.Rank != rank) {
+		if c != nil && (!c.Full() || c.Apart || c.Rank != rank) {
 			return fmt.Errorf("layer %d: covariance: %s of %d columns; of kind %v all layers have a factor of the same number of columns, here %d", k, c, c.Rank, p.Kind, rank)
 		}
 	}

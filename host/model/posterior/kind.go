@@ -85,11 +85,8 @@ func (p *Posterior) Describe() string {
 		var layers []string
 		for k, c := range p.covariances {
 			if c != nil {
-				word := "full"
-				if !c.Full() {
-					word = "Kronecker"
-				}
-				layers = append(layers, fmt.Sprintf("%s covariance in layer %d", word, k))
+				word := map[string]string{"full": "full covariance", "rows": "a covariance of each row", "kron": "Kronecker covariance"}[c.String()]
+				layers = append(layers, fmt.Sprintf("%s in layer %d", word, k))
 			}
 		}
 		return "normal weights with " + strings.Join(layers, ", ")

@@ -25,7 +25,7 @@ func exactVariance(post *posterior.Posterior, a, p [][]float64) *big.Rat {
 		in, out := l.Inputs(), l.Outputs()
 		of := make([]*big.Rat, 0)
 		if all := post.Covariances(); all != nil && all[k] != nil {
-			for range max(all[k].Rank, out*(in+1)) {
+			for range out * max(all[k].Rank, in+1) {
 				of = append(of, new(big.Rat))
 			}
 		}
@@ -53,7 +53,11 @@ func exactVariance(post *posterior.Posterior, a, p [][]float64) *big.Rat {
 				case post.Covariances()[k].Full():
 					c := post.Covariances()[k]
 					for t := range c.Rank {
-						of[t].Add(of[t], times(c.Factor[(o*(in+1)+j)*c.Rank+t]))
+						at := t
+						if c.Apart {
+							at += o * c.Rank
+						}
+						of[at].Add(of[at], times(c.Factor[(o*(in+1)+j)*c.Rank+t]))
 					}
 				default:
 					c := post.Covariances()[k]

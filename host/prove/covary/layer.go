@@ -93,7 +93,9 @@ func (t *Layer) factor(lo, hi []float64) *factored {
 	for o := range mid {
 		of := arith.Of(lo[o], hi[o])
 		mid[o] = of.Middle()
-		off[o] = arith.Up(of.Radius() + float64(Unit(t.out)*of.Size()))
+		if of.Lo != 0 || of.Hi != 0 {
+			off[o] = arith.Up(of.Radius() + float64(Unit(t.out)*of.Size()))
+		}
 		exact = exact && of.Lo == of.Hi && (of.Lo == 0 || of.Lo == 1)
 	}
 	if !t.c.Full() {
@@ -117,18 +119,8 @@ func (t *Layer) factor(lo, hi []float64) *factored {
 		}
 		return f
 	}
-	m := t.c.Rank
-	f := &factored{n: n, m: m, b: make([]float64, n*m), w: make([]float64, m), delta: make([]float64, n), norm: math.Inf(1)}
-	e := make([]float64, n*m)
-	for o := range t.out {
-		if mid[o] == 0 && off[o] == 0 {
-			continue
-		}
-		for at, l := range t.c.Factor[o*n*m : (o+1)*n*m] {
-			f.b[at] += float64(mid[o] * l)
-			e[at] += float64(off[o] * math.Abs(l))
-		}
-	}
+	b, e, m := times(t.c, n, mid, off)
+	f := &factored{n: n, m: m, b: b, w: make([]float64, m), delta: make([]float64, n), norm: math.Inf(1)}
 	for k := range f.w {
 		f.w[k] = 1
 	}

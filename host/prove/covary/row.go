@@ -99,31 +99,47 @@ func (r *Row) ofIndependent(cLo, cHi []float64, l *posterior.Layer) bool {
 	return true
 }
 
-// ofFactor: K = B B' for B_jk = sum_o C_o L_(oj)k. Each entry of B is off by at most e; so is what K
+// ofFactor: K = B B' for B_jk = sum_o C_o L_(oj)k, of rows with columns k for each output. Each entry of B is off by at most e; so is what K
 // is off by, and the sums of its rows are on the diagonal (docs/theory.md, section 5.1).
 func (r *Row) ofFactor(cLo, cHi []float64, c *posterior.Covariance, ended Ended) (known bool, err error) {
 	if !InRange(c.Factor) {
 		return false, nil
 	}
-	n, m, out := r.N+1, c.Rank, len(cLo)
-	b, e := make([]float64, n*m), make([]float64, n*m)
+	n, out := r.N+1, len(cLo)
+	mid, off := make([]float64, out), make([]float64, out)
 	for o := range out {
 		of := arith.Of(cLo[o], cHi[o])
-		if of.Lo == 0 && of.Hi == 0 {
-			continue
-		}
-		mid := of.Middle()
-		off := arith.Up(of.Radius() + float64(Unit(out)*of.Size()))
-		for at, l := range c.Factor[o*n*m : (o+1)*n*m] {
-			b[at] += float64(mid * l)
-			e[at] += float64(off * math.Abs(l))
+		if of.Lo != 0 || of.Hi != 0 {
+			mid[o], off[o] = of.Middle(), arith.Up(of.Radius()+float64(Unit(out)*of.Size()))
 		}
 	}
+	b, e, m := times(c, n, mid, off)
 	g := Grow(out)
 	for at := range e {
 		e[at] *= g
 	}
 	return true, r.square(b, e, m, ended)
+}
+
+// times returns B [n x m] of a row with coefficients within off of mid, and what its entries are off by, before
+// rounding of the latter.
+func times(c *posterior.Covariance, n int, mid, off []float64) (b, e []float64, m int) {
+	first, m := c.Columns(len(mid), func(o int) bool { return mid[o] != 0 || off[o] != 0 })
+	b, e = make([]float64, n*m), make([]float64, n*m)
+	for o, at := range first {
+		if at < 0 {
+			continue
+		}
+		for j := range n {
+			own := c.Factor[(o*n+j)*c.Rank : (o*n+j+1)*c.Rank]
+			to, err := b[j*m+at:j*m+at+c.Rank], e[j*m+at:j*m+at+c.Rank]
+			for k, l := range own {
+				to[k] += float64(mid[o] * l)
+				err[k] += float64(off[o] * math.Abs(l))
+			}
+		}
+	}
+	return b, e, m
 }
 
 // square is K = B B' for B [(N+1) x m], each entry of which is off by at most e.

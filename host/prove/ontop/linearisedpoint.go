@@ -113,7 +113,7 @@ func (p *AtPoint) eachTerm(rows [][]arith.Interval, each func(arith.Interval)) {
 		terms := make([]arith.Interval, about.JointRank())
 		for k, c := range joint {
 			if c != nil {
-				addFactor(terms, c, rows[k], p.fed[k])
+				terms = addFactor(terms, c, rows[k], p.fed[k])
 			}
 		}
 		for _, t := range terms {
@@ -135,9 +135,7 @@ func (p *AtPoint) eachTerm(rows [][]arith.Interval, each func(arith.Interval)) {
 		switch c := about.Covariances()[k]; {
 		case c == nil:
 		case c.Full():
-			terms := make([]arith.Interval, c.Rank)
-			addFactor(terms, c, rows[k], z)
-			for _, t := range terms {
+			for _, t := range addFactor(nil, c, rows[k], z) {
 				each(t)
 			}
 		default: // D = QG (E o Sd) QA'
@@ -165,11 +163,15 @@ func turned(q []float64, x []arith.Interval, n int) []arith.Interval {
 	return list
 }
 
-// addFactor adds what a layer with a factor does, of a row over its outputs.
-func addFactor(terms []arith.Interval, c *posterior.Covariance, row, z []arith.Interval) {
+// addFactor adds to terms, none or those of other layers, what a layer with a factor does, of a row over its outputs.
+func addFactor(terms []arith.Interval, c *posterior.Covariance, row, z []arith.Interval) []arith.Interval {
+	first, m := c.Columns(len(row), func(o int) bool { return row[o] != arith.Interval{} })
 	n := len(z) + 1
+	if terms == nil {
+		terms = make([]arith.Interval, m)
+	}
 	for o, a := range row {
-		if a == (arith.Interval{}) {
+		if first[o] < 0 {
 			continue
 		}
 		for j := range n {
@@ -178,8 +180,10 @@ func addFactor(terms []arith.Interval, c *posterior.Covariance, row, z []arith.I
 				by = a.Times(z[j])
 			}
 			for t, v := range c.Factor[(o*n+j)*c.Rank : (o*n+j+1)*c.Rank] {
-				terms[t] = terms[t].Plus(by.Times(arith.Exactly(v)))
+				at := &terms[first[o]+t]
+				*at = at.Plus(by.Times(arith.Exactly(v)))
 			}
 		}
 	}
+	return terms
 }

@@ -17,6 +17,7 @@ var covarianceKeys = []string{"covariance"}
 // The words for the covariance of a layer.
 const (
 	covarianceFull = "full"
+	covarianceRows = "rows"
 	covarianceKron = "kron"
 )
 
@@ -34,7 +35,7 @@ func (t covariancePart) array(k int) string { return fmt.Sprintf("layers.%d.cova
 // covarianceParts lists the arrays of a covariance, in the order in which they are written.
 func covarianceParts(word string) []covariancePart {
 	switch word {
-	case covarianceFull:
+	case covarianceFull, covarianceRows:
 		return []covariancePart{{"factor", func(c *posterior.Covariance) *[]float64 { return &c.Factor }, func(in, out int) []int { return []int{out * (in + 1), -1} }}}
 	case covarianceKron:
 		return []covariancePart{
@@ -66,10 +67,10 @@ func (l *metaLayer) checkCovariance(kind posterior.Kind) error {
 		return nil
 	case !covaries(kind):
 		return fmt.Errorf(`field "covariance" does not belong to a posterior of kind %v: say "kind": %q, or %q where layers depend on each other`, kind, posterior.KindCorrelated, posterior.KindJoint)
-	case kind == posterior.KindJoint && l.Covariance == covarianceKron:
+	case kind == posterior.KindJoint && slices.Contains([]string{covarianceKron, covarianceRows}, l.Covariance):
 		return fmt.Errorf("covariance %q: of kind %v it is %q, as all layers have one z", l.Covariance, kind, covarianceFull)
 	case covarianceParts(l.Covariance) == nil:
-		return fmt.Errorf("covariance %.40q is neither %q nor %q: leave it out where the weights are certain", l.Covariance, covarianceFull, covarianceKron)
+		return fmt.Errorf("covariance %.40q is none of %q, %q and %q: leave it out where the weights are certain", l.Covariance, covarianceFull, covarianceRows, covarianceKron)
 	case l.Kind == graph.Dense:
 		return nil
 	case l.Kind != graph.Conv2D && l.Kind != graph.Conv1D || l.Groups > 1:
@@ -132,7 +133,7 @@ func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error
 	if l.Covariance == "" {
 		return nil, nil
 	}
-	c := &posterior.Covariance{}
+	c := &posterior.Covariance{Apart: l.Covariance == covarianceRows}
 	in, out, order := l.matrix()
 	for i, t := range covarianceParts(l.Covariance) {
 		a, err := found[i].load()

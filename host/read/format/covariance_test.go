@@ -18,7 +18,7 @@ func covarianceFile(word string) *kindFile {
 		"layers.0.weight.mean": single([]int{2, 2, 1, 1}, 1, 0, 0, 1), "layers.0.bias.mean": single([]int{2}, 0, 0),
 		"layers.2.weight.mean": single([]int{1, 4}, 1, 2, 3, 4), "layers.2.bias.mean": single([]int{1}, 5),
 	}}
-	if word == covarianceFull {
+	if word != covarianceKron {
 		f.arrays["layers.2.covariance.factor"] = single([]int{5, 2}, 1, 10, 2, 20, 3, 30, 4, 40, 5, 50)
 	} else {
 		f.arrays["layers.2.covariance.QG"] = single([]int{1, 1}, 1)
@@ -37,8 +37,9 @@ func covarianceFile(word string) *kindFile {
 func TestReadCovariance(t *testing.T) {
 	for word, want := range map[string]string{
 		// (channel, place) becomes (place, channel): inputs 0 2 1 3, and the bias.
-		covarianceFull: "[1 3 2 4] 2 [1 10 3 30 2 20 4 40 5 50] [] [] []",
-		covarianceKron: "[1 3 2 4] 0 [] [1] [1 2 3 4 5] [0 1 2 3 4 10 11 12 13 14 5 6 7 8 9 15 16 17 18 19 20 21 22 23 24]",
+		covarianceFull: "[1 3 2 4] full 2 [1 10 3 30 2 20 4 40 5 50] [] [] []",
+		covarianceRows: "[1 3 2 4] rows 2 [1 10 3 30 2 20 4 40 5 50] [] [] []",
+		covarianceKron: "[1 3 2 4] kron 0 [] [1] [1 2 3 4 5] [0 1 2 3 4 10 11 12 13 14 5 6 7 8 9 15 16 17 18 19 20 21 22 23 24]",
 	} {
 		f := covarianceFile(word)
 		p, _, err := readBytes(t, npz(t, f.meta, f.arrays), Options{})
@@ -48,7 +49,7 @@ func TestReadCovariance(t *testing.T) {
 		say := func(p *posterior.Posterior) string {
 			last := len(p.Layers) - 1
 			c := p.Covariances()[last]
-			return fmt.Sprint(p.Layers[last].Weight.Mean, c.Rank, c.Factor, c.QG, c.Sd, c.QA)
+			return fmt.Sprint(p.Layers[last].Weight.Mean, " ", c, c.Rank, c.Factor, c.QG, c.Sd, c.QA)
 		}
 		if got := say(p); got != want {
 			t.Errorf("%s: got %s, want %s", word, got, want)
@@ -146,6 +147,7 @@ func TestReadJoint(t *testing.T) {
 	}
 	for want, changed := range map[string][2]string{
 		`covariance "kron": of kind joint it is "full"`:  {`"covariance":"full"}]`, `"covariance":"kron"}]`},
+		`covariance "rows": of kind joint it is "full"`:  {`"covariance":"full"}]`, `"covariance":"rows"}]`},
 		`one of version 3, this is version 2`:            {`"version":3`, `"version":2`},
 		`layer 1: covariance: full of 1 columns`:         {"", ""},
 		`array "layers.1.covariance.factor" belongs to`:  {`"out":1,"covariance":"full"}]`, `"out":1}]`},
@@ -173,7 +175,7 @@ func TestBadCovariance(t *testing.T) {
 	for _, test := range []struct{ word, want, old, new, array string }{
 		{covarianceFull, `"covariance" does not belong to a posterior of kind gaussian`, `"correlated"`, `"gaussian","scale":"sd"`, ""},
 		{covarianceFull, `a posterior of kind correlated is one of version 3, this is version 2`, `"version":3,`, `"version":2,`, ""},
-		{covarianceFull, `covariance "half" is neither "full" nor "kron"`, `"covariance":"full"`, `"covariance":"half"`, ""},
+		{covarianceFull, `covariance "half" is none of "full", "rows" and "kron"`, `"covariance":"full"`, `"covariance":"half"`, ""},
 		{covarianceFull, `array "layers.2.covariance.factor" belongs to none`, `,"covariance":"full"`, "", ""},
 		{covarianceFull, `array "layers.2.covariance.QA" is missing`, `"full"`, `"kron"`, ""},
 		{covarianceFull, `array "layers.2.covariance.factor" has shape [3 2], the header says [5 2]`, "", "", "layers.2.covariance.factor"},

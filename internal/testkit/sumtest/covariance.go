@@ -37,7 +37,17 @@ func RowCovariance(l *posterior.Layer, cov *posterior.Covariance, c []float64) [
 		}
 	case cov.Full():
 		for k := range cov.Rank {
-			add(func(o, j int) *big.Rat { return rat(cov.Factor[(o*n+j)*cov.Rank+k]) })
+			for own := range out {
+				if !cov.Apart && own > 0 {
+					break
+				}
+				add(func(o, j int) *big.Rat {
+					if cov.Apart && o != own {
+						return new(big.Rat)
+					}
+					return rat(cov.Factor[(o*n+j)*cov.Rank+k])
+				})
+			}
 		}
 	default:
 		for e := range out * n {

@@ -9,8 +9,8 @@ import (
 )
 
 // RandomOnTop is a posterior whose last layer alone is random, of deviations of about sd times its
-// weights: with a full covariance of any rank, of which a part may be common to all outputs, a Kronecker
-// covariance, or independent.
+// weights: with a full covariance of any rank, of which a part may be common to all outputs, one of each row, a
+// Kronecker covariance, or independent.
 func RandomOnTop(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
 	post := RandomNoisy(rng, act, sd, sizes...)
 	last := len(post.Layers) - 1
@@ -62,6 +62,8 @@ func RandomCovariance(rng *rand.Rand, sd float64, in, out int) *posterior.Covari
 				c.Factor[(o*n+j)*rank] += common
 			}
 		}
+	} else {
+		c.Apart = rank%2 == 1
 	}
 	return c
 }
