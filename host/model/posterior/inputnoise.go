@@ -2,7 +2,6 @@ package posterior
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"psafe/host/model/network"
@@ -38,32 +37,14 @@ func (p *Posterior) WithInputNoise(sdLo, sdHi []float64) (*Posterior, error) {
 	return &q, q.Validate()
 }
 
-// InputNoise returns upper bounds of the standard deviations of what WithInputNoise, or a file with such a
-// first layer, adds to the inputs, and the posterior behind it; nil if there is no such layer.
-func (p *Posterior) InputNoise() (sdHi []float64, behind *Posterior) {
-	front := &p.Layers[0]
-	c, ok := front.Map.(network.Conv)
-	if p.Kind != KindGaussian || len(p.Layers) < 2 || !ok || c.In.Height != 1 || c.In.Width != 1 || c.Groups != c.In.Channels || c.Filters != c.In.Channels ||
-		front.Activation.Kind != network.Identity || front.Weight.Random() > 0 || front.Bias.Random() == 0 {
-		return nil, nil
-	}
-	for j, gain := range front.Weight.Mean {
-		if gain != 1 || front.Bias.Mean[j] != 0 || math.IsInf(front.Bias.SdHi[j], 0) {
-			return nil, nil
-		}
-	}
-	q := *p
-	q.Layers, q.Reference = nil, nil
-	for _, l := range p.Layers[1:] {
-		if l.Sources != nil {
-			l.Sources = slices.Clone(l.Sources)
-			for i := range l.Sources {
-				if l.Sources[i]--; l.Sources[i] < -1 {
-					return nil, nil // it sees the inputs without noise
-				}
-			}
-		}
-		q.Layers = append(q.Layers, l)
-	}
-	return front.Bias.SdHi, &q
+// Shifts reports whether layer 0 adds a number of mean 0 to each input and does nothing else, as WithInputNoise
+// has it: gains that are 1 for sure, and no activation.
+func (p *Posterior) Shifts() bool {
+	l := &p.Layers[0]
+	c, ok := l.Map.(network.Conv)
+	return ok && p.Kind == KindGaussian && c.In.Height == 1 && c.In.Width == 1 && c.Groups == c.In.Channels &&
+		c.Weights() == c.Inputs() && c.Outputs() == c.Inputs() && // no window, no padding
+		l.Activation.Kind == network.Identity && l.Weight.Random() == 0 &&
+		!slices.ContainsFunc(l.Weight.Mean, func(gain float64) bool { return gain != 1 }) &&
+		!slices.ContainsFunc(l.Bias.Mean, func(mean float64) bool { return mean != 0 })
 }
