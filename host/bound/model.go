@@ -61,7 +61,7 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 			m.before, m.forks = m.before+l.productsOf(-1), m.forks+1
 		}
 	}
-	m.shifts = m.forks == 1 && len(m.layers) > 1 && post.Shifts()
+	m.shifts = post.Shifts()
 	for k, l := range post.Layers {
 		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)

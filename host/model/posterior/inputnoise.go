@@ -24,7 +24,7 @@ func (p *Posterior) WithInputNoise(sdLo, sdHi []float64) (*Posterior, error) {
 		Bias:   Params{Mean: make([]float64, n), Spread: sdHi, Scale: ScaleSD, SdLo: sdLo, SdHi: sdHi},
 	}
 	q := *p
-	q.Layers, q.Reference = []Layer{front}, nil // logits of networks without noise, which were compared when it was read
+	q.Layers, q.shifts, q.Reference = []Layer{front}, true, nil // logits of networks without noise, which were compared when it was read
 	for _, l := range p.Layers {
 		if l.Sources != nil {
 			l.Sources = slices.Clone(l.Sources)
@@ -37,14 +37,6 @@ func (p *Posterior) WithInputNoise(sdLo, sdHi []float64) (*Posterior, error) {
 	return &q, q.Validate()
 }
 
-// Shifts reports whether layer 0 adds a number of mean 0 to each input and does nothing else, as WithInputNoise
-// has it: gains that are 1 for sure, and no activation.
-func (p *Posterior) Shifts() bool {
-	l := &p.Layers[0]
-	c, ok := l.Map.(network.Conv)
-	return ok && p.Kind == KindGaussian && c.In.Height == 1 && c.In.Width == 1 && c.Groups == c.In.Channels &&
-		c.Weights() == c.Inputs() && c.Outputs() == c.Inputs() && // no window, no padding
-		l.Activation.Kind == network.Identity && l.Weight.Random() == 0 &&
-		!slices.ContainsFunc(l.Weight.Mean, func(gain float64) bool { return gain != 1 }) &&
-		!slices.ContainsFunc(l.Bias.Mean, func(mean float64) bool { return mean != 0 })
-}
+// Shifts reports whether WithInputNoise has made layer 0: gains that are 1 for sure, shifts of mean 0 and no
+// activation, so that it hands on each input with a normal number added.
+func (p *Posterior) Shifts() bool { return p.shifts }
