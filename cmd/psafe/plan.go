@@ -49,7 +49,7 @@ func (p *planFlags) add(f *pflag.FlagSet) {
 
 // campaignLists are the flags that take several values with commas between, where pflag does
 // not say so.
-var campaignLists = []string{"inputs", "eps", "clip", "index", "fix", "free", "mean", "std"}
+var campaignLists = []string{"inputs", "eps", "clip", "index", "fix", "free", "mean", "std", "input-noise"}
 
 // campaignElsewhere are the flags of certify that a campaign file may not have.
 var campaignElsewhere = func() map[string]string {

@@ -111,14 +111,38 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		}
 		return
 	}
-	if lay.shared() {
+	shift := p.shift && l == 0
+	if lay.shared() && !shift {
 		p.sharedNoise(l, a, rows)
 		return
 	}
 	square := p.array(items * lay.out * rows)
 	p.launch(SquareRows{Square: square, A: a, N: items * lay.out * rows})
-	p.noise(l, square, p.filled(0, items*rows), rows)
+	if shift {
+		p.noiseOfShift(square, rows)
+	} else {
+		p.noise(l, square, p.filled(0, items*rows), rows)
+	}
 	p.release(square)
+}
+
+// noiseOfShift is noise for a layer 0 that adds a normal number to each input and has no other: it has the mean 0,
+// whatever the box is, and the variance (17), the sum of squares over its biases.
+func (p *clbpPass) noiseOfShift(square Array, rows int) {
+	lay, items := &p.layers[0], p.pass.query.Batch.Items
+	none, s, c := p.filled(0, lay.out), p.array(items*rows), p.array(items*rows)
+	p.launch(BackSubstitute{
+		S: Interval{Lo: s}, C: c, A: square, CIn: p.filled(0, items*rows), W: Interval{none, none}, B: Interval{p.biasVariance[0], p.biasVariance[0]},
+		PerBox: items, P: items, R: rows, In: 1, Out: lay.out,
+	})
+	next, before := noiseArrays{mean: p.array(items * rows), variance: p.array(items * rows), cols: rows}, p.before(0, rows)
+	p.launch(NoiseRows{
+		Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
+		Radius: p.filled(0, items), MaxSq: p.filled(0, items), P: items, R: rows, Cols: before.cols, In: 1, Inputs: items,
+		Round: p.dev.Precision().NoiseRounding(1, lay.out),
+	})
+	p.release(s, c)
+	p.put(0, before, next)
 }
 
 // noise makes mean and variance of the noise of layer l, each of whose weights is used once, from

@@ -16,6 +16,8 @@ type Model struct {
 	// arrays of those.
 	chain bool
 	held  []Array
+	// shifts says that layer 0 adds a normal number of mean 0 to each input, which feeds nothing else.
+	shifts bool
 	// before is layer.before of the network's input, and forks how many layers it feeds.
 	before, forks int
 	watch         func(share float64)

@@ -61,6 +61,7 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 			m.before, m.forks = m.before+l.productsOf(-1), m.forks+1
 		}
 	}
+	m.shifts = post.Shifts()
 	for k, l := range post.Layers {
 		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)

@@ -101,6 +101,8 @@ type pass struct {
 	cache   passCache
 	// off is by how much pre-activations of layers may be off, whatever the weights (Splits.Allow).
 	off map[int]Interval
+	// shift says that weights are those of the mean network, whose layer 0 hands the inputs on.
+	shift bool
 }
 
 // hooks hold what concentration LBP does beside a pass.

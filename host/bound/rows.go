@@ -118,6 +118,13 @@ func (p *pass) throughLayer(f *flight, l int) {
 		f.preActivations(l, a, f.rows())
 	}
 	p.deviate(f, l, a)
+	if p.shift && l == 0 && p.seen == nil { // coefficients of the inputs are those of their sums with noise of mean 0
+		f.over[-1] = Interval{Lo: a}
+		if !p.nonNeg(-1) {
+			f.over[-1] = Interval{a, a}
+		}
+		return
+	}
 	if lay.dense || p.shares(f.form, l) {
 		p.spread(f, l, p.products(f, l, a))
 	} else {

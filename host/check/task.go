@@ -67,11 +67,7 @@ func (f *files) around(r *record.Record, t *property.Task, points *property.Poin
 	if err := points.RegionOf(t, t.Index, region); err != nil {
 		return fmt.Errorf("eps: %w", err)
 	}
-	shape := points.Shape
-	if len(shape) < 2 {
-		shape = post.Input.Shape
-	}
-	return f.normalise(r, t, post, shape)
+	return f.normalise(r, t, post, shapeOf(points, post))
 }
 
 // pointsOf reads the data file of a record, with images in the order that the record says.
@@ -146,23 +142,35 @@ func sameFile(field, is, says string) error {
 // posterior's file says.
 const fromPosterior = "posterior"
 
-// normalise takes the boxes of a task to those of the network: with the mean and the standard
-// deviation of the record, which are the posterior's if its file says any.
+// normalise takes the boxes of a task to those of the network.
 func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Posterior, shape []int) error {
-	says := post.Input.Mean != nil || post.Input.Std != nil
-	if says != (r.Mean == fromPosterior) || says != (r.Std == fromPosterior) {
-		return fmt.Errorf("mean: it is %.40q and std %.40q; whether the posterior's file says them: %v", r.Mean, r.Std, says)
-	}
-	if r.Mean == "" && r.Std == "" {
-		return cmp.Or(sameFile("mean", "", r.MeanSHA256), sameFile("std", "", r.StdSHA256))
-	}
-	for _, text := range []string{r.Mean, r.Std} {
-		if err := there(property.VectorFile(text), ""); err != nil {
-			return err
-		}
+	norm, err := f.normOf(r, post, shape)
+	if err != nil || norm == nil {
+		return err
 	}
 	if err := t.Check(post.Inputs(), post.Outputs()); err != nil { // as many coordinates as there are means
 		return fmt.Errorf("inputs: %w", err)
+	}
+	if err := norm.Apply(t); err != nil {
+		return fmt.Errorf("mean: %w", err)
+	}
+	return nil
+}
+
+// normOf is the mean and the standard deviation of the record, which are the posterior's if its file says any; nil
+// without.
+func (f *files) normOf(r *record.Record, post *posterior.Posterior, shape []int) (*property.Norm, error) {
+	says := post.Input.Mean != nil || post.Input.Std != nil
+	if says != (r.Mean == fromPosterior) || says != (r.Std == fromPosterior) {
+		return nil, fmt.Errorf("mean: it is %.40q and std %.40q; whether the posterior's file says them: %v", r.Mean, r.Std, says)
+	}
+	if r.Mean == "" && r.Std == "" {
+		return nil, cmp.Or(sameFile("mean", "", r.MeanSHA256), sameFile("std", "", r.StdSHA256))
+	}
+	for _, text := range []string{r.Mean, r.Std} {
+		if err := there(property.VectorFile(text), ""); err != nil {
+			return nil, err
+		}
 	}
 	key := fmt.Sprintf("%q", []any{post.Source.SHA256, post.Inputs(), r.Mean, r.Std, shape, r.Channels})
 	norm, err := kept(f, &f.norms, key, func() (*property.Norm, error) {
@@ -172,15 +180,9 @@ func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Po
 		return property.ReadNorm(r.Mean, r.Std, post.Inputs(), shape, r.Channels)
 	})
 	if err != nil {
-		return fmt.Errorf("mean: %w", err)
+		return nil, fmt.Errorf("mean: %w", err)
 	}
-	if err := cmp.Or(sameFile("mean", norm.MeanSHA256, r.MeanSHA256), sameFile("std", norm.StdSHA256, r.StdSHA256)); err != nil {
-		return err
-	}
-	if err := norm.Apply(t); err != nil {
-		return fmt.Errorf("mean: %w", err)
-	}
-	return nil
+	return norm, cmp.Or(sameFile("mean", norm.MeanSHA256, r.MeanSHA256), sameFile("std", norm.StdSHA256, r.StdSHA256))
 }
 
 // ofTemplate is the task of a property of a file whose boxes are relative to points.

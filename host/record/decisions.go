@@ -140,7 +140,7 @@ func (d *Decisions) reject(r *Record, threshold property.Exact) {
 
 // about notes which input a record is about.
 func (d *Decisions) about(r *Record) {
-	of := question{r.PosteriorSHA256, r.PosteriorScale + r.Predictive, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256), r.RuleWords()}
+	of := question{r.PosteriorSHA256, r.PosteriorScale + r.Functions(), r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256), r.RuleWords()}
 	if d.inputs == nil {
 		d.of, d.inputs = of, map[uint64]bool{}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 		}
 		add(text, digest)
 	}
-	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive)
+	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Functions())
 	list(r.Activations)
 	// The digest is that of a whole archive.
 	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)
@@ -104,4 +105,16 @@ func (r *Record) flag(name string) string {
 		}
 	}
 	return ""
+}
+
+// Functions say of what functions of x the record is about if they are not those of networks alone: of linearised
+// ones, of networks with noise of their inputs, or both.
+func (r *Record) Functions() string {
+	switch {
+	case r.InputNoiseSHA256 != "":
+		return strings.TrimSpace(fmt.Sprintf("%s input noise %.8s", r.Predictive, r.InputNoiseSHA256))
+	case r.InputNoise != "":
+		return strings.TrimSpace(r.Predictive + " input noise " + r.InputNoise)
+	}
+	return r.Predictive
 }

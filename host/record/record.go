@@ -115,6 +115,10 @@ type Record struct {
 	PosteriorScale  string `json:"posterior_scale"`
 	// Predictive is "linearised" where the functions are those of networks linearised about the mean.
 	Predictive string `json:"predictive,omitempty"`
+	// InputNoise is the standard deviation of the noise of the inputs, in the units of the data, or one of each,
+	// as typed; InputNoiseSHA256 is the digest of its file.
+	InputNoise       string `json:"input_noise,omitempty"`
+	InputNoiseSHA256 string `json:"input_noise_sha256,omitempty"`
 	// FeaturesOf names the network whose features T is about, if the posterior's file says so; then nothing
 	// is said of that network's inputs.
 	FeaturesOf string `json:"features_of,omitempty"`

@@ -80,6 +80,8 @@ type Record struct {
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
 	Predictive      string   `json:"predictive,omitempty"`
+	InputNoise      string   `json:"input_noise,omitempty"`
+	InputNoiseSHA   string   `json:"input_noise_sha256,omitempty"`
 	FeaturesOf      string   `json:"features_of,omitempty"`
 	PosteriorSD     string   `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`

@@ -108,7 +108,7 @@ func (r *ready) tellFirst(p bound.Precision) {
 
 // notes returns what is to be known of the files.
 func (r *ready) notes() []Note {
-	return slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes)
+	return slices.Concat(told(r.read), Doubts(r.read), r.tasks.notes)
 }
 
 // blame is the error of loading a posterior: the file's fault where its numbers do not fit, and

@@ -178,9 +178,11 @@ type Devices struct {
 // ready is a job whose files have been read.
 type ready struct {
 	*Job
-	post  *posterior.Posterior
-	tasks *taskList
-	cfg   prove.Config
+	// post is the posterior that is certified: read, that of the file, or with noise of its inputs.
+	post, read *posterior.Posterior
+	noise      property.InputNoise
+	tasks      *taskList
+	cfg        prove.Config
 	// boxings holds what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
@@ -364,10 +366,16 @@ func (j *Job) read() (*ready, error) {
 	cfg.TimeLimit = or(j.TimeLimit, 0)
 	r := &ready{Job: j, cfg: cfg}
 	began := time.Now()
-	if r.post, err = j.Posterior.Read(); err != nil {
+	if r.read, err = j.Posterior.Read(); err != nil {
 		return nil, unfound("--posterior", err)
 	}
+	r.post = r.read
 	r.took[0] = time.Since(began).Seconds()
+	if j.Tasks.Points.InputNoise != "" {
+		if err = r.addNoise(); err != nil {
+			return nil, err
+		}
+	}
 	if err = r.suits(); err != nil {
 		return nil, err
 	}
@@ -378,12 +386,34 @@ func (j *Job) read() (*ready, error) {
 		}
 	}
 	began = time.Now()
-	r.tasks, err = j.Tasks.load(r.post)
+	if r.tasks == nil {
+		r.tasks, err = j.Tasks.load(r.read)
+	}
 	r.took[1] = time.Since(began).Seconds()
 	if err == nil && r.tasks.search != nil && j.Method.NoUpper {
 		r.tasks.certifiedOnly()
 	}
 	return r, err
+}
+
+// addNoise adds the noise of the inputs to the posterior, in the units that the tasks say.
+func (r *ready) addNoise() (err error) {
+	if r.tasks, err = r.Tasks.load(r.read); err != nil {
+		return err
+	}
+	points := &r.Tasks.Points
+	if points.round() {
+		return errors.New("--input-noise is for boxes of inputs, not for --norm 1 or 2: leave one of them out")
+	}
+	noise, err := property.ReadInputNoise(points.InputNoise, r.tasks.norm.Norm, r.read.Inputs())
+	if err != nil {
+		return err
+	}
+	r.noise = *noise
+	if r.post, err = r.read.WithInputNoise(noise.Lo, noise.Hi); err != nil {
+		return fmt.Errorf("%s: --input-noise: %w", r.Posterior.Path, err)
+	}
+	return nil
 }
 
 // check refuses what contradicts itself or says nothing.

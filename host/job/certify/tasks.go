@@ -42,6 +42,9 @@ type Points struct {
 	// after T was made in the units of the data. Where the posterior's file says them, they
 	// must agree with it and need not be given.
 	Mean, Std string
+	// InputNoise, if not empty, is a vector of standard deviations of noise of the inputs, in the units of the
+	// data (property.ReadInputNoise).
+	InputNoise string
 	// Channels, if not empty, is "first" or "last": how the network takes images.
 	Channels string
 	// Property holds what property.ParseSpec reads, or leaves the class open
@@ -96,6 +99,9 @@ func (l *taskList) property(t *property.Task) string {
 func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
 	if t.Points.round() {
 		return nil, errors.New("--norm is for psafe certify: T is a box here: leave it out")
+	}
+	if t.Points.InputNoise != "" {
+		return nil, errors.New("--input-noise is for psafe certify: leave it out")
 	}
 	list, err := t.load(post)
 	if err != nil {

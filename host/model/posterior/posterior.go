@@ -48,6 +48,8 @@ type Posterior struct {
 	covariances []*Covariance
 	joint       []*Covariance
 	linearised  *Posterior
+	// shifts says that layer 0 is that of WithInputNoise.
+	shifts bool
 }
 
 // Source is the provenance of a posterior: what was read, in which format and

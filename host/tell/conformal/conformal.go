@@ -88,7 +88,7 @@ func (c *Calibration) same(p *record.Placed) error {
 	if strings.Contains(r.Flags, "link probit") {
 		return fmt.Errorf("%s: it is about the probit rule, which is no mean over networks: leave link out", p.Place())
 	}
-	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ","),
+	asked := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Functions(), strings.Join(r.Activations, ","),
 		or(r.MeanSHA256, r.Mean), or(r.StdSHA256, r.Std), r.InputScale, r.Channels}, "\n")
 	if c.first == nil {
 		c.first, c.asked = r, asked

@@ -22,7 +22,7 @@ func openingOf(records []record.Placed, result *summary.Result) string {
 		return fmt.Sprintf("For none of %s %s a share of networks is proved to be safe: these records have statistical intervals alone.", grouped(result.Records), questions)
 	}
 	share, which := sharesOf(result), "of the networks that this posterior describes"
-	if several(records, func(r *record.Record) string { return r.PosteriorSHA256 + r.PosteriorScale + r.Predictive }) {
+	if several(records, func(r *record.Record) string { return r.PosteriorSHA256 + r.PosteriorScale + r.Functions() }) {
 		which = "of the networks that a posterior describes"
 	}
 	if !several(records, func(r *record.Record) string { return r.Predictive }) && records[0].Predictive != "" {

@@ -93,6 +93,9 @@ func region(r *record.Record) string {
 	if r.FeaturesOf != "" {
 		words = "of features of " + shown(r.FeaturesOf) + ", not of inputs: " + words
 	}
+	if r.InputNoise != "" {
+		words = "of inputs with normal noise of standard deviation " + shown(r.InputNoise) + ", not clipped, added after: " + words
+	}
 	if r.Norm != "" {
 		words += " in the L" + shown(r.Norm) + " norm"
 	}

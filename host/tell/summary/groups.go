@@ -21,7 +21,7 @@ type About struct {
 	PosteriorScale  string `json:"posterior_scale"`
 	// PosteriorSD holds the posterior SD of an ONNX network.
 	PosteriorSD string `json:"posterior_sd,omitempty"`
-	// Predictive is "linearised" where P_safe is that of linearised networks: another posterior.
+	// Predictive says of what functions P_safe is if they are not the networks alone (record.Record.Functions).
 	Predictive   string   `json:"predictive,omitempty"`
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs"`
@@ -82,7 +82,7 @@ func (a About) only(by []string) About {
 
 // aboutOf returns what a record is about.
 func aboutOf(r *record.Record) About {
-	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Predictive, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.RuleWords(), r.MethodAsked(), r.Eps}
+	return About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Functions(), r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.RuleWords(), r.MethodAsked(), r.Eps}
 }
 
 func (g *groups) add(r *record.Record) {

@@ -25,8 +25,8 @@ func PosteriorNames(records []record.Placed, fit func(text string, most int) str
 			if _, factor, ok := strings.Cut(r.PosteriorScale, " x "); ok {
 				name += " x " + fit(factor, 12)
 			}
-			if r.Predictive != "" {
-				name += " " + fit(r.Predictive, 12)
+			if of := r.Functions(); of != "" {
+				name += " " + fit(of, 12)
 			}
 			return name
 		},
@@ -45,7 +45,7 @@ func PosteriorNames(records []record.Placed, fit func(text string, most int) str
 			if clash[names[i]] {
 				names[i] += more(r)
 			}
-			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive, strings.Join(r.Activations, ",")}, " ")
+			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Functions(), strings.Join(r.Activations, ",")}, " ")
 			if of, known := owner[names[i]]; known && of != identity {
 				clash[names[i]] = true
 			}
