@@ -108,14 +108,7 @@ func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Wr
 	if done, err := c.device.supervised(ctx, newSupervised(ctx, stdout, stderr, keep)); done || err != nil {
 		return err
 	}
-	job.Certify.Version, job.Certify.Open = version(), c.device.opener(stderr)
-	progress := newProgress(stderr, c.progress)
-	if c.progress == progressJSON || !c.quiet {
-		job.Certify.Progress = progress.update
-	}
-	if !c.quiet {
-		job.Certify.Note = func(n certify.Note) { note(stderr, n) }
-	}
+	progress := c.device.begin(&job.Certify, stderr, c.progress, c.quiet)
 	defer endLate(job.Certify.TotalTimeLimit, stderr)()
 	r, err := job.Run(ctx)
 	progress.end()
