@@ -28,20 +28,25 @@ type junitWhy struct {
 
 // refuseJUnit returns why --junit could not be written, before anything is computed.
 func (c *certifyFlags) refuseJUnit() error {
-	switch c.out.path {
-	case "":
+	switch {
+	case c.out.path == "":
 		return errors.New("--junit is made of the result file: add --out, as in --out results.jsonl")
-	case c.junit:
+	case c.junit == c.out.path || c.junit == record.RecordsFile(c.out.path):
 		return errors.New("--junit is also --out: name another file")
 	}
 	old := c.junitOld()
 	if c.resume {
 		old = outfile.Replace // which is looked at when all records are there
 	}
-	if err := outfile.Refuse(c.junit, old, c.posterior, c.tasks.points.Inputs, c.out.path, record.RecordsFile(c.out.path)); err != nil {
+	if err := outfile.Refuse(c.junit, old, c.besideJUnit()...); err != nil {
 		return fmt.Errorf("--junit %w", err)
 	}
 	return nil
+}
+
+// besideJUnit are files that it must not be.
+func (c *certifyFlags) besideJUnit() []string {
+	return []string{c.posterior, c.tasks.points.Inputs, c.tasks.words, c.out.path, record.RecordsFile(c.out.path)}
 }
 
 // junitOld is what becomes of a file that is there: that of this run may be there once more.
@@ -54,7 +59,7 @@ func (c *certifyFlags) junitOld() outfile.Old {
 
 // writeJUnit writes the cases of a run whose records are all on the disk and in the gates.
 func (c *certifyFlags) writeJUnit() error {
-	file, err := outfile.Create(c.junit, c.junitOld(), c.posterior, c.tasks.points.Inputs, c.out.path)
+	file, err := outfile.Create(c.junit, c.junitOld(), c.besideJUnit()...)
 	if err != nil {
 		return fmt.Errorf("--junit %w", err)
 	}

@@ -70,6 +70,8 @@ func (r *Record) Question(anyPosterior bool) [16]byte {
 	if anyPosterior {
 		of.PosteriorSHA256, of.PosteriorScale, of.PosteriorSD, of.PosteriorSDSHA, of.Predictive, of.Activations = "", "", "", "", "", nil
 	}
+	// What is required of P_safe is no part of it.
+	of.Flags = strings.Join(strings.Fields(strings.Replace(r.Flags, "--require "+r.flag("--require"), "", 1)), " ")
 	var q Questions
 	radius := q.radius(r)
 	switch {

@@ -94,7 +94,7 @@ func TestDiffPrinted(t *testing.T) {
 	for _, r := range append(a, b...) {
 		r.Name = strings.Repeat("a name ", 10) + string('0'+rune(r.Index))
 	}
-	b[0].Eps, a[0].Eps = "0.10", "1/10"
+	b[0].Eps, a[0].Eps, b[1].Flags = "0.10", "1/10", "--method auto --require 0.9 --cells 4"
 	var text strings.Builder
 	if err := diffOf(new(summary.Diff), a, b).PrintWithin(&text, 80); err != nil {
 		t.Fatal(err)
