@@ -11,46 +11,53 @@ import (
 	"psafe/host/record"
 )
 
-// groups is the table by group: what all have in common is in no column.
-func (p *printer) groups() {
-	columns := []struct {
-		name string
-		of   func(*Group) string
-	}{
-		{"posterior", func(g *Group) string { return p.named(g.Posterior, g.PosteriorSHA256) }},
+// GroupColumn is a column of a table by group: what groups may differ in.
+type GroupColumn struct {
+	Name string
+	Of   func(*Group) string
+}
+
+// GroupColumns are these columns in their order; named names a file of that digest.
+func GroupColumns(named func(path, digest string) string) []GroupColumn {
+	return []GroupColumn{
+		{"posterior", func(g *Group) string { return named(g.Posterior, g.PosteriorSHA256) }},
 		{"scale", func(g *Group) string { return scaleOf(g.PosteriorScale) }},
 		{"sd", func(g *Group) string { return g.PosteriorSD }},
 		{"predictive", func(g *Group) string { return g.Predictive }},
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
-		{"inputs", func(g *Group) string { return p.named(g.Inputs, g.InputsSHA256) }},
+		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
 		{"property", func(g *Group) string { return g.Property }},
 		{"rule", func(g *Group) string { return strings.ReplaceAll(g.Rule, "--", "") }},
 		{"method", func(g *Group) string { return record.MethodToday(g.Method) }},
 		{"eps", func(g *Group) string { return g.Eps }},
 	}
+}
+
+// groups is the table by group: what all have in common is in no column.
+func (p *printer) groups() {
 	p.line("")
 	var names []string
 	var differ []func(*Group) string
-	for _, c := range columns {
+	for _, c := range GroupColumns(p.named) {
 		first := ""
 		same := true
 		for i := range p.r.Groups {
-			if text := c.of(&p.r.Groups[i]); i == 0 {
+			if text := c.Of(&p.r.Groups[i]); i == 0 {
 				first = text
 			} else if text != first {
 				same = false
 			}
 		}
 		if !same {
-			names, differ = append(names, c.name), append(differ, c.of)
+			names, differ = append(names, c.Name), append(differ, c.Of)
 		} else if first != "" {
-			switch g := &p.r.Groups[0]; c.name {
+			switch g := &p.r.Groups[0]; c.Name {
 			case "posterior":
 				first = named(g.Posterior, g.PosteriorSHA256)
 			case "inputs":
 				first = named(g.Inputs, g.InputsSHA256)
 			}
-			p.fact("all "+c.name, "%s", short(first))
+			p.fact("all "+c.Name, "%s", short(first))
 		}
 	}
 	p.table(names, differ)
