@@ -48,8 +48,8 @@ func diffCommand() *cobra.Command {
 		if err := printResult(stdout, result, *asJSON, result.Contradictions); err != nil {
 			return err
 		}
-		if result.Both == 0 && !d.AnyPosterior && d.OtherPosteriors() {
-			printLine(stderr, noColour, "psafe: note:", "the posteriors are others, so that no question is in both: --any-posterior compares the same inputs of two posteriors")
+		if result.Both == 0 {
+			printLine(stderr, noColour, "psafe: note:", "no question is in both, which is posterior, input, radius and property: --any-posterior leaves out the first")
 		}
 		if lost := result.Lost(); *gate && lost > 0 {
 			return &statusError{exitUnder, errors.New(howMany(lost, "question") + " of A worse, mixed or missing in B: --fail-if-worse")}

@@ -24,8 +24,6 @@ type Diff struct {
 	found     map[[16]byte]*compared
 	list      []*compared
 	questions record.Questions
-	// posteriors are the digests, each with the sides that have it, as bits.
-	posteriors map[string]int
 }
 
 // Side is what one of the two has.
@@ -54,9 +52,8 @@ func (d *Diff) Add(side int, p *record.Placed) {
 	d.sides[side].Verdicts.add(p.Verdict)
 	d.questions.Add(p)
 	if d.found == nil {
-		d.found, d.posteriors = map[[16]byte]*compared{}, map[string]int{}
+		d.found = map[[16]byte]*compared{}
 	}
-	d.posteriors[p.PosteriorSHA256] |= 1 << side
 	key := p.Question(d.AnyPosterior)
 	c := d.found[key]
 	if c == nil {
@@ -235,20 +232,8 @@ func (b *bounded) texts() (lower, upper string) {
 	return record.FormatDown(b.lower, 4), record.FormatUp(b.upper, 4)
 }
 
-// OtherPosteriors reports whether no posterior is in both.
-func (d *Diff) OtherPosteriors() bool {
-	for _, sides := range d.posteriors {
-		if sides == 3 {
-			return false
-		}
-	}
-	return true
-}
-
 // Lost reports how many questions are worse or mixed in B, or missing.
-func (r *Difference) Lost() int {
-	return r.Counts[Worse] + r.Counts[Mixed] + r.Counts[OnlyInA]
-}
+func (r *Difference) Lost() int { return r.Counts[Worse] + r.Counts[Mixed] + r.Counts[OnlyInA] }
 
 // PrintWithin writes the difference for people, in lines of at most width characters, if no word is longer.
 func (r *Difference) PrintWithin(w io.Writer, width int) error {
