@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,7 @@ type certifyFlags struct {
 
 	failUnless []string
 	gates      []*gate
+	junit      string
 	old        oldWords
 	// options are the keys of --options.
 	options *pflag.FlagSet
@@ -83,10 +85,12 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	addOptions(f, c.options)
 	c.device.add(f, c.options)
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
+	c.out.addColumns(f)
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known")
 	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), each (also the probability at the worst x of T, of networks drawn anew at each), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; or unless every p_lower is so, as in \"p_lower>=0.9\"; may be given several times")
+	f.StringVar(&c.junit, "junit", "", "`FILE` of the records and the gates as test cases in JUnit's XML, for CI: those that a gate refuses have failed; needs --out")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
 	f.BoolVar(&c.noTiming, "omit-timing", false, omitTimingUsage)
 	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
@@ -140,6 +144,10 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if !slices.Contains(certify.TargetWords(), c.target) {
 		return nil, fmt.Errorf("--target %w", didYouMean(fmt.Errorf("%.40q is none of %s", c.target, strings.Join(certify.TargetWords(), ", ")), c.target, certify.TargetWords()))
 	}
+	columns, err := c.out.tableColumns()
+	if err != nil {
+		return nil, err
+	}
 	o := c.options
 	link := ""
 	if o.Changed("link") {
@@ -159,7 +167,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Require:   require,
 		Strict:    c.strict,
 		Recheck:   given(o, "recheck", c.recheck),
-		Out:       certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
+		Out:       certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, Columns: columns, OmitTiming: c.noTiming},
 
 		TimeLimit: given(f, "time-limit", c.limit), TotalTimeLimit: given(f, "total-time-limit", c.total),
 	}, nil
@@ -202,7 +210,11 @@ func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
 	if err := progressMistaken(c.progress); err != nil {
 		return nil, err
 	}
-	return c.job(f)
+	job, err := c.job(f)
+	if err == nil && c.junit != "" {
+		err = c.refuseJUnit()
+	}
+	return job, err
 }
 
 func certifyCommand() *cobra.Command {
@@ -244,15 +256,12 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 
 // compute is run in the process that computes.
 func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
-	job.Version, job.Stdout, job.Open = version(), forProgram(stdout), c.device.opener(stderr)
-	progress := newProgress(stderr, c.progress)
+	progress := c.device.begin(job, stderr, c.progress, c.quiet)
+	job.Stdout = forProgram(stdout)
 	found := c.findings(stderr)
 	if _, terminal := isTerminal(stdout); terminal && found.table && job.Out.Path == "" {
 		job.Stdout = io.Discard // nobody reads records there, and the table says what they do
 		printLine(stderr, noColour, "psafe: note:", "records are not kept, only a table is printed: --out FILE or a pipe takes them")
-	}
-	if c.progress == progressJSON || !c.quiet {
-		job.Progress = progress.update
 	}
 	job.Pass = func(share float64) {
 		if share == 0 {
@@ -266,9 +275,6 @@ func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, st
 		job.Drawn = progress.inside
 	}
 	if !c.quiet {
-		job.Note = func(n certify.Note) { note(stderr, n) }
-	}
-	if !c.quiet {
 		job.Explain = func(n *certify.Unproved) { found.unproved = n }
 	}
 	defer endLate(job.TotalTimeLimit, stderr)()
@@ -277,7 +283,11 @@ func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, st
 	if err != nil {
 		return err
 	}
-	return found.finish(stderr)
+	err = found.finish(stderr)
+	if c.junit != "" {
+		return cmp.Or(c.writeJUnit(), err)
+	}
+	return err
 }
 
 // findings begins them; the flags have been parsed.

@@ -23,7 +23,7 @@ func commands() []*cobra.Command {
 	return []*cobra.Command{
 		certifyCommand(), radiusCommand(), mapCommand(), loopCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
 		checkCommand(), inspectCommand(), predictCommand(), convertCommand(), exporterCommand(), devicesCommand(),
-		crosscheckCommand(), benchCommand(), summaryCommand(), conformalCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
+		crosscheckCommand(), benchCommand(), summaryCommand(), diffCommand(), conformalCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
 		completionCommand(), manCommand(), versionCommand(),
 	}
 }

@@ -77,7 +77,7 @@ func choices(words []string, files bool) cobra.CompletionFunc {
 }
 
 // takesFiles are the commands whose operands are files.
-var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true, "plot": true, "summary": true, "report": true, "verify": true, "plan": true, "run": true, "status": true, "merge": true, "submit": true, "man": true}
+var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true, "plot": true, "summary": true, "diff": true, "report": true, "verify": true, "plan": true, "run": true, "status": true, "merge": true, "submit": true, "man": true}
 
 // operandWords returns what may come first behind a command.
 func operandWords(command string) []string {

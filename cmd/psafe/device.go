@@ -61,7 +61,20 @@ func (d *deviceFlags) number() (bound.Precision, error) {
 	return p, nil
 }
 
-// opener opens the devices that the flags name for a job.
+// begin has a job open the devices that the flags name, and tell how far it is, as word and quiet say.
+func (d *deviceFlags) begin(job *certify.Job, stderr io.Writer, word string, quiet bool) *progress {
+	job.Version, job.Open = version(), d.opener(stderr)
+	p := newProgress(stderr, word)
+	if word == progressJSON || !quiet {
+		job.Progress = p.update
+	}
+	if !quiet {
+		job.Note = func(n certify.Note) { note(stderr, n) }
+	}
+	return p
+}
+
+// opener opens these devices.
 func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 	return func(p bound.Precision) (*certify.Devices, error) {
 		opened, err := d.openIn(p)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -12,6 +14,8 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/host/record"
+	"psafe/internal/nearest"
 	"psafe/internal/outfile"
 )
 
@@ -27,11 +31,33 @@ const (
 type outFlags struct {
 	path      string
 	overwrite bool
+	columns   []string
 }
 
 func (o *outFlags) add(f *pflag.FlagSet, about string) {
 	f.StringVar(&o.path, "out", "", about)
 	o.addOverwrite(f)
+}
+
+// addColumns adds the flag for what a table has.
+func (o *outFlags) addColumns(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.columns, "columns", nil, "columns of a table in their order, such as index,eps,p_lower,verdict (default all; in CSV those that say something)")
+}
+
+// tableColumns returns these columns, nil if none are given.
+func (o *outFlags) tableColumns() ([]string, error) {
+	known := record.Columns()
+	for i, name := range o.columns {
+		switch {
+		case !record.IsTable(o.path):
+			return nil, errors.New("--columns is of tables: give --out a name that ends in .csv or .parquet")
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("--columns %.40q is no field of records%s", name, cmp.Or(nearest.Hint(name, known), ": docs/reference.md lists them"))
+		case slices.Contains(o.columns[:i], name):
+			return nil, fmt.Errorf("--columns has %s twice", name)
+		}
+	}
+	return o.columns, nil
 }
 
 // addOverwrite is for commands that name what they write in another way.

@@ -36,17 +36,25 @@ func (w *worstInput) add(r *record.Record) {
 	}
 }
 
-// String names the input and its bounds, rounded outward.
-func (w worstInput) String() string {
+// String names the input and its bounds.
+func (w worstInput) String() string { return nameOf(w.r) + ", " + boundsOf(w.r) }
+
+// nameOf names an input.
+func nameOf(r *record.Record) string {
 	eps := ""
-	if w.r.Eps != "" {
-		eps = fmt.Sprintf(", eps %.24s", w.r.Eps)
+	if r.Eps != "" {
+		eps = fmt.Sprintf(", eps %.24s", r.Eps)
 	}
-	name := fmt.Sprintf("index %d", w.r.Index)
-	if w.r.Name != "" {
-		name = fmt.Sprintf("%.40s", w.r.Name)
+	name := fmt.Sprintf("index %d", r.Index)
+	if r.Name != "" {
+		name = fmt.Sprintf("%.40s", r.Name)
 	}
-	return fmt.Sprintf("%s%s, p_lower %s, p_upper %s", name, eps, record.FormatDown(w.r.PLower, 4), record.FormatUp(w.r.PUpper, 4))
+	return name + eps
+}
+
+// boundsOf are the bounds of a record, rounded outward.
+func boundsOf(r *record.Record) string {
+	return fmt.Sprintf("p_lower %s, p_upper %s", record.FormatDown(r.PLower, 4), record.FormatUp(r.PUpper, 4))
 }
 
 var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown|p_lower) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
@@ -83,19 +91,21 @@ func (g *gate) add(r *record.Record) {
 	if r.Verdict == g.verdict {
 		g.found++
 	}
-	against := false
-	switch {
-	case g.verdict == "safe":
-		against = g.relation[0] == '>' && r.Verdict != "safe"
-	case g.verdict != "p_lower":
-		against = g.relation[0] == '<' && r.Verdict == g.verdict
-	default:
-		against = !g.holds(r.PLower.Exact().Rat().Cmp(g.limit))
-	}
-	if against {
+	if g.refuses(r) {
 		g.against++
 		g.worst.add(r)
 	}
+}
+
+// refuses reports whether the gate would rather not have a record.
+func (g *gate) refuses(r *record.Record) bool {
+	switch {
+	case g.verdict == "safe":
+		return g.relation[0] == '>' && r.Verdict != "safe"
+	case g.verdict != "p_lower":
+		return g.relation[0] == '<' && r.Verdict == g.verdict
+	}
+	return !g.holds(r.PLower.Exact().Rat().Cmp(g.limit))
 }
 
 // holds reports whether the relation has what is in that order with the limit.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/xml"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -120,19 +121,25 @@ func TestGatesProperty(t *testing.T) {
 // finished records too.
 func TestGatesRun(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "r.jsonl")
+	const unsafe = "index 2, eps 0.03, p_lower 0.0000, p_upper 0.0001"
 	args := []string{"certify", "--device", "cpu", "--posterior", testFile("glyphs-64-32-10.npz"), "--inputs", testFile("glyphs-test-images-idx3-ubyte.gz"),
 		"--index", "0:3", "--eps", "0.03", "--clip", "0,1", "--quiet", "--out", out, "--resume"} // 1 safe, 1 unsafe, 1 unknown
 	for _, c := range []struct {
-		gates string
-		want  int
+		gates  string
+		want   int
+		failed string
 	}{
-		{"safe>=0.33", exitDone},
-		{"safe>=0.33 unsafe<=0.34 unknown<0.5", exitDone},
-		{"safe>=0.34", exitUnder},
-		{"safe>=0.33 unsafe<=0.33", exitUnder},
-		{"safe>=2", exitUsage},
+		{"safe>=0.33", exitDone, ""},
+		{"safe>=0.33 unsafe<=0.34 unknown<0.5", exitDone, ""},
+		{"safe>=0.34", exitUnder, "--fail-unless safe>=0.34: 1 of 3 inputs are safe, a share of 0.333333: --fail-unless safe>=0.34; the worst is " + unsafe + "\n" +
+			"index 1, eps 0.03, argmax_is:1: p_lower 0.0000, p_upper 1.0000: unknown: --fail-unless safe>=0.34\n" +
+			"index 2, eps 0.03, argmax_is:2: p_lower 0.0000, p_upper 0.0001: unsafe: --fail-unless safe>=0.34"},
+		{"safe>=0.33 unsafe<=0.33", exitUnder, "--fail-unless unsafe<=0.33: 1 of 3 inputs are unsafe, a share of 0.333334: --fail-unless unsafe<=0.33; the worst is " + unsafe + "\n" +
+			"index 2, eps 0.03, argmax_is:2: p_lower 0.0000, p_upper 0.0001: unsafe: --fail-unless unsafe<=0.33"},
+		{"safe>=2", exitUsage, ""},
 	} {
-		more := args
+		junit := filepath.Join(t.TempDir(), "junit.xml")
+		more := append(args, "--junit", junit)
 		for g := range strings.FieldsSeq(c.gates) {
 			more = append(more[:len(more):len(more)], "--fail-unless", g)
 		}
@@ -145,6 +152,26 @@ func TestGatesRun(t *testing.T) {
 		}
 		if n := strings.Count(readTest(t, out), "\n"); n != 3 {
 			t.Errorf("%s: %d records", c.gates, n)
+		}
+		var suite struct {
+			Tests    int         `xml:"tests,attr"`
+			Failures int         `xml:"failures,attr"`
+			Skipped  int         `xml:"skipped,attr"`
+			Cases    []junitCase `xml:"testcase"`
+		}
+		if err := xml.Unmarshal([]byte(readTest(t, junit)), &suite); err != nil {
+			t.Fatal(err)
+		}
+		var failed []string
+		for _, one := range suite.Cases {
+			if one.Failure != nil {
+				failed = append(failed, one.Name+": "+one.Failure.Message)
+			} else if one.Skipped != nil {
+				suite.Skipped--
+			}
+		}
+		if text := strings.Join(failed, "\n"); text != c.failed || suite.Tests != len(suite.Cases) || suite.Failures != len(failed) || suite.Skipped != 0 || suite.Tests != 3+strings.Count(c.gates, " ")+1 {
+			t.Errorf("%s: %+v, failed:\n%s", c.gates, suite, text)
 		}
 	}
 }

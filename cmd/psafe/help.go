@@ -16,15 +16,16 @@ whole region of inputs.
 `
 
 const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a
-difference, certify, paper or summary bounds that contradict each other, or
-check a record that does not pass or a missing task, 2 a flag or file is wrong
-or a result cannot be written, 3 the device is absent, refused or broke, or its
-driver crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
+difference, certify, paper, summary or diff bounds that contradict each other,
+or check a record that does not pass or a missing task, 2 a flag or file is
+wrong or a result cannot be written, 3 the device is absent, refused or broke,
+or its driver crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
 --total-time-limit is up, 6 a fault of psafe itself, 7 the same again in a shard
 of a campaign, 8 memory ran out, 10 a p_lower or a share of the inputs is not
-what --fail-unless asks for. After 1, 3 to 8, and 2 if the disk is full, records
-that certify had finished are in OUT.partial, and certify or paper with --resume
-goes on from there; run goes on whenever it is started again.
+what --fail-unless asks for, or diff found what --fail-if-worse does not allow.
+After 1, 3 to 8, and 2 if the disk is full, records that certify had finished
+are in OUT.partial, and certify or paper with --resume goes on from there; run
+goes on whenever it is started again.
 `
 
 // helpAll is the flag for all flags of a command that has many.
@@ -51,8 +52,8 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{title: "Question", names: []string{"property", "require", "target"}},
 	{title: "Method", names: []string{"method", "draws", "gamma", "time-limit", "options"}},
 	{title: "Device", names: []string{"device", "precision"}},
-	{title: "Output", names: []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
-	{title: "Gates, which decide the exit status", names: []string{"fail-unless"}},
+	{title: "Output", names: []string{"out", "columns", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
+	{title: "Gates, which decide the exit status", names: []string{"fail-unless", "junit"}},
 	{title: "Files of other programs, which do not say all themselves", names: []string{"scale", "sd"}},
 	{title: "Help", names: []string{"help", helpAll}},
 }}

@@ -115,13 +115,8 @@ func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Wr
 	if done, err := c.device.supervised(ctx, newSupervised(ctx, stdout, stderr, keep)); done || err != nil {
 		return err
 	}
-	job.Certify.Version, job.Certify.Open = version(), c.device.opener(stderr)
-	progress := newProgress(stderr, c.progress)
-	if c.progress == progressJSON || !c.quiet {
-		job.Certify.Progress = progress.update
-	}
+	progress := c.device.begin(&job.Certify, stderr, c.progress, c.quiet)
 	if !c.quiet {
-		job.Certify.Note = func(n certify.Note) { note(stderr, n) }
 		plan := newProgress(stderr, c.progress)
 		if plan.what = "networks drawn for the plan"; c.progress == progressJSON { // which counts tasks
 			plan.word = progressNone

@@ -29,14 +29,14 @@ The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
 property file, and their records to --out.`
 
 // mapWithout are the flags of certify that map does not have: of data points.
-var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property"}
+var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns"}
 
 // mapFlags are those of map: those of certify, and what says which cells.
 type mapFlags struct {
 	certifyFlags
 	box, grid, words, figure string
 	names                    []string
-	columns                  []int
+	axes                     []int
 	whole, union             bool
 }
 
@@ -48,7 +48,7 @@ func (m *mapFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
 	f.BoolVar(&m.union, "union", false, "also certify all certified cells as one T: OUT.union.jsonl")
 	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
-	f.IntSliceVar(&m.columns, "columns", []int{0, 1}, "which two inputs are the axes of --figure, from 0 on")
+	f.IntSliceVar(&m.axes, "columns", []int{0, 1}, "which two inputs are the axes of --figure, from 0 on")
 	var all pflag.FlagSet
 	all.SortFlags = false
 	m.certifyFlags.add(&all)
@@ -89,14 +89,14 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		return nil, fmt.Errorf("--out %.60s: the records of a map are JSON Lines: give another name", m.out.path)
 	case m.figure != "" && format != ".svg" && format != ".png":
 		return nil, fmt.Errorf("--figure %.60s: ends neither in .svg nor in .png: name such a file", m.figure)
-	case len(m.columns) != 2 || m.columns[0] == m.columns[1]:
+	case len(m.axes) != 2 || m.axes[0] == m.axes[1]:
 		return nil, errors.New("--columns: give two different inputs, for example 0,1")
 	}
 	cells, err := property.GridFile(m.box, m.grid, m.words, m.names, m.whole)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range m.columns {
+	for _, c := range m.axes {
 		if inputs := strings.Count(m.grid, "x") + 1; m.figure != "" && (c < 0 || c >= inputs) {
 			return nil, fmt.Errorf("--columns %d: the box has inputs 0 to %d: --figure shows two of them", c, inputs-1)
 		}
@@ -178,7 +178,7 @@ func (m *mapFlags) tell(ctx context.Context, job *certify.Job, stdout, stderr io
 	if m.figure == "" {
 		return nil
 	}
-	drawing, err := drawCells(cells, m.columns)
+	drawing, err := drawCells(cells, m.axes)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (m *mapFlags) together(ctx context.Context, job certify.Job, boxes []proper
 	if err := job.Refuse(); err != nil {
 		return err
 	}
-	m.gates, m.quiet = nil, true // they were of the cells
+	m.gates, m.junit, m.quiet = nil, "", true // they were of the cells
 	if err := m.compute(ctx, &job, io.Discard, stderr); err != nil {
 		return err
 	}

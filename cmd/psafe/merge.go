@@ -31,6 +31,7 @@ func mergeCommand() *cobra.Command {
 	cmd, f := newCommand("merge", "one result file of a campaign: every task once", mergeAbout, 1)
 	var out outFlags
 	out.add(f, "result file (JSON Lines), or a table if its name ends in .csv or .parquet; required")
+	out.addColumns(f)
 	resume := f.Bool("resume", false, "if OUT exists, compare it with what would be written: done if it is the same")
 	wait := f.Bool("wait", false, "wait until all tasks have records, or a shard fails that would fail again")
 	retries := f.Int("retries", 3, "with --wait: how often a shard may fail by what may pass, as in psafe submit")
@@ -44,7 +45,11 @@ func mergeCommand() *cobra.Command {
 		case f.Changed("retries") && !*wait:
 			return errors.New("--retries is for --wait: add that, or leave it out")
 		}
-		to := campaign.Output{Path: out.path, Old: out.old()}
+		columns, err := out.tableColumns()
+		if err != nil {
+			return err
+		}
+		to := campaign.Output{Path: out.path, Old: out.old(), Columns: columns}
 		if *resume && !out.overwrite {
 			to.Old = outfile.Same
 		}
@@ -55,7 +60,7 @@ func mergeCommand() *cobra.Command {
 		}
 		var tally record.Tally
 		n := 0
-		err := campaign.Merge(ctx, f.Arg(0), to, func(r *record.Record) {
+		err = campaign.Merge(ctx, f.Arg(0), to, func(r *record.Record) {
 			tally.Add(r)
 			n++
 		})

@@ -57,6 +57,8 @@ var campaignElsewhere = func() map[string]string {
 		"out":         "psafe run keeps the records in the campaign's folder, and psafe merge makes a file of them: leave it out",
 		"overwrite":   "psafe run overwrites nothing, and psafe merge has a flag of this name: leave it out",
 		"resume":      "psafe run always goes on with what is there: leave it out",
+		"columns":     "psafe merge has a flag of this name: leave it out",
+		"junit":       "it decides no number: leave it out",
 		"fail-unless": "it decides no number: leave it out",
 		"strict":      "psafe plan tells doubts before anything is run: leave it out",
 	}

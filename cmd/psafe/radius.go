@@ -34,7 +34,7 @@ end: where nothing was certified that of the point itself, where nothing was
 refuted that at the largest radius.`
 
 // radiusWithout are the flags of certify that radius does not have.
-var radiusWithout = []string{"eps", "time-limit", "fail-unless"}
+var radiusWithout = []string{"eps", "time-limit", "fail-unless", "junit", "columns"}
 
 // addRadius adds the flags of radius: those of certify, and what says which radii.
 func (c *certifyFlags) addRadius(f *pflag.FlagSet) {
@@ -111,14 +111,7 @@ func (c *certifyFlags) search(ctx context.Context, job *certify.Job, stdout, std
 	if done, err := c.device.supervised(ctx, newSupervised(ctx, stdout, stderr, keep)); done || err != nil {
 		return err
 	}
-	job.Version, job.Open = version(), c.device.opener(stderr)
-	progress := newProgress(stderr, c.progress)
-	if c.progress == progressJSON || !c.quiet {
-		job.Progress = progress.update
-	}
-	if !c.quiet {
-		job.Note = func(n certify.Note) { note(stderr, n) }
-	}
+	progress := c.device.begin(job, stderr, c.progress, c.quiet)
 	var lines strings.Builder
 	var found record.FoundRadii
 	var decided record.Decisions

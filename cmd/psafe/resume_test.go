@@ -206,7 +206,7 @@ func TestStopped(t *testing.T) {
 		status int
 		words  string
 	}{
-		{"signal", exitInterrupted, "interrupted: %d of 5 records are in %s.partial"},
+		{"signal", exitInterrupted, "interrupted: %d of 5 records are in %s.partial: add --resume to go on from there"},
 		{"fault", exitDevice, "device cpu: lost: %d of 5 records are in %s.partial: add --resume to go on from there"},
 	} {
 		seen := map[int]bool{}

@@ -126,7 +126,7 @@ func (s *submitFlags) operands(f *pflag.FlagSet) (dir string, err error) {
 		}
 	}
 	if !f.Changed("shards") {
-		return "", errors.New("--shards is missing: say how many shards the campaign is cut into")
+		return "", errors.New("--shards is missing: say how many shards the campaign is cut into, as in --shards 20")
 	}
 	if s.out.path != "" && !slices.Contains([]string{".jsonl", ".csv", ".parquet"}, path.Ext(s.out.path)) {
 		return "", fmt.Errorf("--out %.80q: ends in none of .jsonl, .csv and .parquet: name such a file", s.out.path)

@@ -64,19 +64,23 @@ func summaryCommand() *cobra.Command {
 		if len(s.At) > 0 && len(result.Radii) == 0 {
 			return errors.New("--at: none of these records is of psafe radius, or of a campaign with most: leave it out")
 		}
-		if *asJSON {
-			err = printJSON(stdout, result)
-		} else {
-			err = result.PrintWithin(stdout, widthOf(stdout))
-		}
-		if err != nil {
-			return err
-		}
-		if len(result.Contradictions) > 0 {
-			return &statusError{exitDifference, fmt.Errorf("%s certified bounds contradict others, the first: %s", summary.Many(result.Contradictions), result.Contradictions[0].Words)}
-		}
-		return nil
+		return printResult(stdout, result, *asJSON, result.Contradictions)
 	})
+}
+
+// printResult prints what result files say. Certified bounds that contradict each other are an error then.
+func printResult(stdout io.Writer, result interface {
+	PrintWithin(w io.Writer, width int) error
+}, asJSON bool, contradictions []summary.Contradiction) (err error) {
+	if asJSON {
+		err = printJSON(stdout, result)
+	} else {
+		err = result.PrintWithin(stdout, widthOf(stdout))
+	}
+	if err == nil && len(contradictions) > 0 {
+		err = &statusError{exitDifference, fmt.Errorf("%s certified bounds contradict others, the first: %s", summary.Many(contradictions), contradictions[0].Words)}
+	}
+	return err
 }
 
 // eachResult calls each for the records of the operands of a command, one after the other, in

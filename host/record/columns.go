@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,9 +19,9 @@ import (
 // are beside it, in FILE.jsonl.
 
 // tables are the ways to write one, by the ending of its name.
-var tables = map[string]func(io.Writer) TableWriter{
-	".csv":     func(w io.Writer) TableWriter { return newCSV(w) },
-	".parquet": func(w io.Writer) TableWriter { return newParquet(w, rowsOfGroup) },
+var tables = map[string]func(io.Writer, []column) TableWriter{
+	".csv":     func(w io.Writer, of []column) TableWriter { return newCSV(w, of) },
+	".parquet": func(w io.Writer, of []column) TableWriter { return newParquet(w, rowsOfGroup, of) },
 }
 
 // TableWriter writes a table, record by record, in memory that does not grow with their
@@ -32,13 +33,59 @@ type TableWriter interface {
 }
 
 // NewTable begins a table in the form that the name of the file says, which must be a table's
-// (it panics otherwise).
-func NewTable(path string, w io.Writer) TableWriter {
+// (it panics otherwise), of the columns with these names in their order, or of all if there are none.
+func NewTable(path string, w io.Writer, names ...string) TableWriter {
 	begin := tables[strings.ToLower(filepath.Ext(path))]
 	if begin == nil {
 		panic(fmt.Sprintf("record: NewTable: %s is no table", path))
 	}
-	return begin(w)
+	of := columns()
+	if len(names) > 0 {
+		all := of
+		of = nil
+		for _, name := range names {
+			of = append(of, all[slices.IndexFunc(all, func(c column) bool { return c.name == name })])
+		}
+	}
+	return begin(w, of)
+}
+
+// Columns are the names of all columns of tables.
+func Columns() (names []string) {
+	for _, c := range columns() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Filled finds the columns in which some record says something. Its zero value is ready.
+type Filled struct {
+	columns []column
+	is      []bool
+}
+
+// Add looks at a record.
+func (f *Filled) Add(r *Record) {
+	if f.columns == nil {
+		f.columns = columns()
+		f.is = make([]bool, len(f.columns))
+	}
+	of := reflect.ValueOf(r).Elem()
+	for i := range f.columns {
+		if !f.is[i] {
+			_, f.is[i] = f.columns[i].of(of)
+		}
+	}
+}
+
+// Names are those of these columns.
+func (f *Filled) Names() (names []string) {
+	for i, c := range f.columns {
+		if f.is[i] {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // RecordsFile is the file that the records of a run go to whose result file is path: path

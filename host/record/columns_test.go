@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,6 +207,27 @@ func TestRecordsFile(t *testing.T) {
 		if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "line 1: no result record") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestFilled: the columns that say something are those of the fields that some record has.
+func TestFilled(t *testing.T) {
+	for _, records := range [][]*Record{tableRecords(), tableRecords()[1:2]} {
+		var filled Filled
+		for _, r := range records {
+			filled.Add(r)
+		}
+		names, rows := cellsOf(t, records)
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(rows, func(row map[string]any) bool { _, there := row[name]; return there })
+		})
+		if !slices.Equal(filled.Names(), names) {
+			t.Errorf("%q, want %q", filled.Names(), names)
+		}
+	}
+	var b bytes.Buffer
+	if err := writeAll(NewTable("r.csv", &b, "verdict", "statistical.lower", "index"), tableRecords()[:1]); err != nil || b.String() != "verdict,statistical.lower,index\r\nunsafe,0.5,0\r\n" {
+		t.Errorf("%v, %q", err, b.String())
 	}
 }
 

@@ -6,9 +6,6 @@ import (
 	"regexp"
 )
 
-// tableHead begins a table of records in CSV.
-const tableHead = "index,name,label,property,"
-
 // csvTable is a table of RFC 4180: a line of names, then one for each record, in UTF-8. What
 // a record does not say is empty.
 type csvTable struct {
@@ -17,8 +14,8 @@ type csvTable struct {
 	cells   []string
 }
 
-func newCSV(w io.Writer) *csvTable {
-	t := &csvTable{out: csv.NewWriter(w), columns: columns()}
+func newCSV(w io.Writer, columns []column) *csvTable {
+	t := &csvTable{out: csv.NewWriter(w), columns: columns}
 	t.out.UseCRLF = true
 	for _, c := range t.columns {
 		t.cells = append(t.cells, c.name)

@@ -63,6 +63,29 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	return [16]byte(sum[:])
 }
 
+// Question is a digest of what P_safe follows from: the same for records that ask the same by any methods,
+// devices and spellings of numbers and paths; with anyPosterior, of whatever posterior. Where the radius was
+// looked for it is no part, but what was to be certified is.
+func (r *Record) Question(anyPosterior bool) [16]byte {
+	of, eps := *r, r.Eps
+	if anyPosterior {
+		of.PosteriorSHA256, of.PosteriorScale, of.PosteriorSD, of.PosteriorSDSHA, of.Predictive, of.Activations = "", "", "", "", "", nil
+	}
+	// What is required of P_safe is no part of it.
+	of.Flags = strings.Join(strings.Fields(strings.Replace(r.Flags, "--require "+r.flag("--require"), "", 1)), " ")
+	var q Questions
+	radius := q.radius(r)
+	switch {
+	case r.RadiusEnd != "":
+		eps = "looked for " + r.WantedWords()
+	case radius != noRadius:
+		eps = q.values[radius].Rat().RatString()
+	}
+	q.family(&of, radius)
+	sum := sha256.Sum256(append(q.text, eps...))
+	return [16]byte(sum[:])
+}
+
 // questionFlags appends what is left of the field flags without those that tell how a question is
 // answered.
 func questionFlags(b []byte, flags string) []byte {

@@ -36,8 +36,7 @@ type parquetTable struct {
 	text int
 }
 
-func newParquet(w io.Writer, rows int64) *parquetTable {
-	columns := columns()
+func newParquet(w io.Writer, rows int64, columns []column) *parquetTable {
 	return &parquetTable{columns: columns, last: make(parquet.Row, len(columns)),
 		out: parquet.NewGenericWriter[any](w, parquetSchema(columns),
 			&parquet.WriterConfig{CreatedBy: createdBy},

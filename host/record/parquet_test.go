@@ -28,7 +28,7 @@ func TestWriteParquet(t *testing.T) {
 	kinds := columns()
 	for _, group := range []int64{1, 2, 3, rowsOfGroup} {
 		var b bytes.Buffer
-		if err := writeAll(newParquet(&b, group), records); err != nil {
+		if err := writeAll(newParquet(&b, group, columns()), records); err != nil {
 			t.Fatal(err)
 		}
 		file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
@@ -147,14 +147,14 @@ func TestParquetMany(t *testing.T) {
 		records[i].Name, records[i].Label = hostile[i/7%len(hostile)]+strconv.Itoa(i), nil
 	}
 	var once bytes.Buffer
-	if err := writeAll(newParquet(&once, 1000), records); err != nil {
+	if err := writeAll(newParquet(&once, 1000, columns()), records); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
 			var again bytes.Buffer
-			if err := writeAll(newParquet(&again, 1000), records); err != nil {
+			if err := writeAll(newParquet(&again, 1000, columns()), records); err != nil {
 				t.Error(err)
 			}
 			if !bytes.Equal(once.Bytes(), again.Bytes()) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"psafe/internal/infile"
 )
@@ -76,9 +77,10 @@ func NoTable(path string) error {
 		return nil // which its reader will say
 	}
 	defer file.Close()
-	head := make([]byte, len(tableHead))
+	head := make([]byte, 64)
 	n, _ := io.ReadFull(file, head)
-	if string(head[:n]) != tableHead && !bytes.HasPrefix(head, []byte(parquetMagic)) {
+	name, _, cut := bytes.Cut(bytes.ReplaceAll(head[:n], []byte("\r"), []byte(",")), []byte(","))
+	if !(cut && slices.Contains(Columns(), string(name))) && !bytes.HasPrefix(head, []byte(parquetMagic)) {
 		return nil
 	}
 	return fmt.Errorf("%s: is a table, without what proves its bounds: give its records, which psafe certify wrote to %s", path, RecordsFile(path))

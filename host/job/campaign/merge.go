@@ -186,6 +186,8 @@ func disagreement(a, b record.Placed, inA, inB string) error {
 type Output struct {
 	Path string
 	Old  outfile.Old
+	// Columns are those of a table (certify.Output).
+	Columns []string
 }
 
 // Merge writes the records of a campaign, one for each task in their order, to a result file,
@@ -238,35 +240,26 @@ func (f *Folder) beginMerge(out Output) (*merging, error) {
 	return m, nil
 }
 
-// merging is a result file that is being written, and the table beside it.
+// merging is a result file that is being written.
 type merging struct {
-	records, table *outfile.File
-	lines, cells   *bufio.Writer
-	rows           record.TableWriter
+	Output
+	inputs  []string
+	records *outfile.File
+	lines   *bufio.Writer
 }
 
 func beginMerge(out Output, inputs []string) (*merging, error) {
-	table := record.IsTable(out.Path)
-	if table {
+	m := &merging{Output: out, inputs: inputs}
+	if record.IsTable(out.Path) {
 		if err := outfile.Refuse(out.Path, out.Old, inputs...); err != nil {
 			return nil, err
 		}
 	}
-	m := &merging{}
 	var err error
 	if m.records, err = outfile.Create(record.RecordsFile(out.Path), out.Old, inputs...); err != nil {
 		return nil, err
 	}
 	m.lines = bufio.NewWriterSize(m.records, 1<<20)
-	if !table {
-		return m, nil
-	}
-	if m.table, err = outfile.Create(out.Path, out.Old, inputs...); err != nil {
-		m.records.Discard()
-		return nil, err
-	}
-	m.cells = bufio.NewWriterSize(m.table, 1<<20)
-	m.rows = record.NewTable(out.Path, m.cells)
 	return m, nil
 }
 
@@ -274,35 +267,22 @@ func (m *merging) write(p record.Placed) error {
 	if _, err := m.lines.Write(p.Raw); err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
-	if m.table == nil {
-		return nil
-	}
-	return m.rows.Write(p.Record)
+	return nil
 }
 
 // commit puts the records in their place, and then the table.
 func (m *merging) commit() error {
 	err := m.lines.Flush()
-	if err == nil && m.table != nil {
-		if err = m.rows.Close(); err == nil {
-			err = m.cells.Flush()
-		}
-	}
 	if err == nil {
 		err = m.records.Commit()
-	}
-	if err == nil && m.table != nil {
-		err = m.table.Commit()
 	}
 	if err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
-	return nil
+	if !record.IsTable(m.Path) {
+		return nil
+	}
+	return certify.WriteTable(m.Path, m.Old, m.Columns, m.inputs)
 }
 
-func (m *merging) discard() {
-	m.records.Discard()
-	if m.table != nil {
-		m.table.Discard()
-	}
-}
+func (m *merging) discard() { m.records.Discard() }

@@ -243,12 +243,12 @@ func TestMergeOut(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"r.csv", "r.parquet", "r.jsonl"} {
-		if err := Merge(t.Context(), f.Dir, Output{Path: filepath.Join(dir, name)}, tell); err != nil {
+	for name, columns := range map[string][]string{"r.csv": nil, "r.parquet": nil, "r.jsonl": nil, "few.csv": {"verdict", "index"}} {
+		if err := Merge(t.Context(), f.Dir, Output{Path: filepath.Join(dir, name), Columns: columns}, tell); err != nil {
 			t.Error(err)
 		}
 	}
-	if n != 3*41 {
+	if n != 4*41 {
 		t.Errorf("%d records told", n)
 	}
 	want, _ := os.ReadFile(filepath.Join(dir, "r.jsonl"))
@@ -260,6 +260,9 @@ func TestMergeOut(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join(dir, "r.csv"))
 	if err != nil || bytes.Count(table, []byte("\r\n")) != 42 {
 		t.Errorf("%v, %d lines", err, bytes.Count(table, []byte("\r\n")))
+	}
+	if few, err := os.ReadFile(filepath.Join(dir, "few.csv")); err != nil || !bytes.HasPrefix(few, []byte("verdict,index\r\nunsafe,0\r\n")) {
+		t.Errorf("%v, %.100q", err, few)
 	}
 	records, err := record.ReadFile(filepath.Join(dir, "r.jsonl"))
 	if err != nil || len(record.Gaps(records)) > 0 {

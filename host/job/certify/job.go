@@ -9,12 +9,15 @@
 package certify
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"psafe/host/bound"
@@ -153,6 +156,8 @@ type Output struct {
 	// Resume goes on with the records that an earlier run left in Path.partial. Overwrite
 	// replaces what is there and is not gone on with; without it nothing is replaced.
 	Resume, Overwrite bool
+	// Columns are those of a table in their order, nil for all, of CSV those that say something.
+	Columns []string
 	// OmitTiming leaves out times and memory, so that two runs give the same bytes.
 	OmitTiming bool
 }
@@ -224,7 +229,14 @@ func (j *Job) Each(ctx context.Context, tell func(*record.Record)) error {
 	if err := inner.run(ctx, tell); err != nil {
 		return err
 	}
-	return j.Out.writeTable(append(j.inputs(), inner.Out.Path))
+	old := outfile.Keep
+	switch {
+	case j.Out.Overwrite:
+		old = outfile.Replace
+	case j.Out.Resume: // the table of a run that had ended
+		old = outfile.Same
+	}
+	return WriteTable(j.Out.Path, old, j.Out.Columns, append(j.inputs(), inner.Out.Path))
 }
 
 // Refuse says what cannot be written, before anything is read: what exists and is neither gone
@@ -254,27 +266,32 @@ func (j *Job) Refuse() error {
 	return nil
 }
 
-// writeTable writes the table of a run whose records are on the disk.
-func (o *Output) writeTable(inputs []string) error {
-	path, old := o.Path, outfile.Keep
-	switch {
-	case o.Overwrite:
-		old = outfile.Replace
-	case o.Resume: // the table of a run that had ended
-		old = outfile.Same
-	}
+// WriteTable writes the table at path of the records beside it, which are on the disk; columns are as in Output.
+func WriteTable(path string, old outfile.Old, columns, inputs []string) error {
 	file, err := outfile.Create(path, old, inputs...)
 	if err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
 	defer file.Discard()
-	rows := record.NewTable(path, file)
-	err = record.Each(record.RecordsFile(path), func(p record.Placed) error { return rows.Write(p.Record) })
+	records := record.RecordsFile(path)
+	if columns == nil && strings.EqualFold(filepath.Ext(path), ".csv") {
+		var filled record.Filled
+		err = record.Each(records, func(p record.Placed) error { filled.Add(p.Record); return nil })
+		columns = filled.Names()
+	}
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	rows := record.NewTable(path, buffered, columns...)
+	if err == nil {
+		err = record.Each(records, func(p record.Placed) error { return rows.Write(p.Record) })
+	}
 	if err == nil {
 		err = rows.Close()
 	}
+	if err == nil {
+		err = buffered.Flush()
+	}
 	if err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), record.RecordsFile(path))
+		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), records)
 	}
 	if err := file.Commit(); err != nil {
 		return fmt.Errorf("--out %w", err)

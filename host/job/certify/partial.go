@@ -63,13 +63,14 @@ func (p *partialFile) leave(err error, total int) error {
 	if unsynced != nil {
 		where += fmt.Sprintf(" (perhaps not on the disk yet: %v)", outfile.Reason(unsynced))
 	}
+	where += ": add --resume to go on from there"
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &Interrupted{": " + where}
 	case errors.Is(err, errTotal):
-		return &OutOfTime{": " + where + ": add --resume to go on from there"}
+		return &OutOfTime{": " + where}
 	}
-	return fmt.Errorf("%w: %s: add --resume to go on from there", err, where)
+	return fmt.Errorf("%w: %s", err, where)
 }
 
 // settle gives FILE.partial its name where only that was left to do.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"psafe/host/record"
 	"psafe/host/tell/summary"
@@ -30,42 +29,21 @@ const none = "–"
 
 // groupsOf writes the groups of a summary; what all have in common is in no column.
 func groupsOf(result *summary.Result) groups {
-	columns := []struct {
-		name string
-		of   func(*summary.Group) string
-	}{
-		{"posterior", func(g *summary.Group) string {
-			return fmt.Sprintf("%s (%.8s)", summary.Base(g.Posterior), g.PosteriorSHA256)
-		}},
-		{"spread", func(g *summary.Group) string {
-			if g.PosteriorScale == noScale {
-				return ""
-			}
-			return g.PosteriorScale
-		}},
-		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
-		{"predictive", func(g *summary.Group) string { return g.Predictive }},
-		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
-		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", summary.Base(g.Inputs), g.InputsSHA256) }},
-		{"property", func(g *summary.Group) string { return g.Property }},
-		{"rule", func(g *summary.Group) string { return strings.ReplaceAll(g.Rule, "--", "") }},
-		{"method", func(g *summary.Group) string { return g.Method }},
-		{"eps", func(g *summary.Group) string { return g.Eps }},
-	}
+	named := func(path, digest string) string { return fmt.Sprintf("%s (%.8s)", summary.Base(path), digest) }
 	var t groups
 	t.Rows = make([]groupRow, len(result.Groups))
-	for _, c := range columns {
+	for _, c := range summary.GroupColumns(named) {
 		var cells []string
 		differ := false
 		for i := range result.Groups {
-			cells = append(cells, shown(c.of(&result.Groups[i])))
+			cells = append(cells, shown(c.Of(&result.Groups[i])))
 			differ = differ || cells[i] != cells[0]
 		}
 		// One group has to be called something.
-		if !differ && !(len(cells) == 1 && c.name == "posterior") {
+		if !differ && !(len(cells) == 1 && c.Name == "posterior") {
 			continue
 		}
-		t.Columns = append(t.Columns, c.name)
+		t.Columns = append(t.Columns, c.Name)
 		for i, cell := range cells {
 			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
 		}

@@ -28,12 +28,10 @@ func weakest(records []record.Placed, contradictions []summary.Contradiction) (s
 		if c := cmp.Compare(rank(&a, of[a.Record]), rank(&b, of[b.Record])); c != 0 {
 			return c
 		}
-		lower := cmp.Or(cmp.Compare(a.PLower, b.PLower), compareLogs(a.Log10PLower, b.Log10PLower))
-		upper := cmp.Compare(a.PUpper, b.PUpper)
 		if a.Verdict == "unsafe" {
-			return cmp.Or(upper, lower)
+			return summary.WeakUpper(a.Record, b.Record)
 		}
-		return cmp.Or(lower, upper)
+		return summary.WeakLower(a.Record, b.Record)
 	})
 	for i := range sorted {
 		why = append(why, of[sorted[i].Record])
@@ -52,17 +50,4 @@ func rank(r *record.Placed, contradicted string) int {
 		return 3
 	}
 	return 2
-}
-
-// compareLogs compares logarithms, of which nil is -Inf.
-func compareLogs(a, b *record.Down) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	}
-	return cmp.Compare(*a, *b)
 }

@@ -49,6 +49,12 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 			fileOf[name] = of.String()
 		}
 	}
+	entries := map[string]int{} // records by property files
+	for i := range records {
+		if summary.PropertyOf(records[i].Record) == "property file" {
+			entries[records[i].InputsSHA256]++
+		}
+	}
 	list := []fact{
 		each("Posterior", func(i int, r *record.Record) string {
 			return fmt.Sprintf("%s (%s; %sSHA-256 %.12s)", posteriors[i], shown(strings.Join(r.Activations, ", ")), spread(r.PosteriorScale), shown(r.PosteriorSHA256))
@@ -63,6 +69,9 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 		each("Safe set S", func(_ int, r *record.Record) string {
 			if of := summary.PropertyOf(r); of != "property file" {
 				return shown(of)
+			}
+			if entries[r.InputsSHA256] > mostWords { // names of cells say nothing of S
+				return "that of each entry of " + shown(summary.Base(r.Inputs))
 			}
 			return shown(r.Property)
 		}),

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,7 +104,7 @@ func TestMillionProcess(t *testing.T) {
 		if r.Records != 1_000_000 || len(r.Contradictions) > 0 || r.NotCompared > 0 || r.Questions != r.Records || len(r.Groups) != 20 || len(r.Runs) != 1 || r.Runs[0].Missing != "" {
 			t.Errorf("%d records, %d contradictions, %d questions, %d groups, %+v", r.Records, len(r.Contradictions), r.Questions, len(r.Groups), r.Runs)
 		}
-		if err := r.Print(io.MultiWriter(&out, os.Stdout)); err != nil {
+		if err := r.PrintWithin(io.MultiWriter(&out, os.Stdout), math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,9 +81,9 @@ func (s *Summary) Add(p *record.Placed) {
 	s.parents.Add(r)
 	switch {
 	case r.Verdict == "unsafe":
-		s.unsafe.add(p, weakUpper)
+		s.unsafe.add(p, WeakUpper)
 	case claimsLower(r):
-		s.weakest.add(p, weakLower)
+		s.weakest.add(p, WeakLower)
 	}
 	s.coverage.Add(p)
 	s.questions.Add(p)

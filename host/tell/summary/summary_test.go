@@ -3,6 +3,7 @@ package summary_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -25,7 +26,7 @@ func of(records ...*record.Record) *summary.Result {
 func printed(t *testing.T, r *summary.Result) string {
 	t.Helper()
 	var b strings.Builder
-	if err := r.Print(&b); err != nil {
+	if err := r.PrintWithin(&b, math.MaxInt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -29,8 +29,8 @@ func (w *weakest) add(p *record.Placed, order func(a, b *record.Record) int) {
 	w.list = w.list[:min(len(w.list), mostWeak)]
 }
 
-// weakLower orders by p_lower, then by its logarithm, which may tell where p_lower is 0.
-func weakLower(a, b *record.Record) int {
+// WeakLower orders by p_lower, then by its logarithm, which may tell where p_lower is 0.
+func WeakLower(a, b *record.Record) int {
 	log := func(r *record.Record) float64 {
 		if r.Log10PLower == nil {
 			return math.Inf(-1)
@@ -40,7 +40,8 @@ func weakLower(a, b *record.Record) int {
 	return cmp.Or(cmp.Compare(a.PLower, b.PLower), cmp.Compare(log(a), log(b)), cmp.Compare(a.PUpper, b.PUpper))
 }
 
-func weakUpper(a, b *record.Record) int {
+// WeakUpper orders by p_upper, then by p_lower.
+func WeakUpper(a, b *record.Record) int {
 	return cmp.Or(cmp.Compare(a.PUpper, b.PUpper), cmp.Compare(a.PLower, b.PLower))
 }
 
