@@ -107,3 +107,44 @@ func judgedOnce(t *testing.T, post *posterior.Posterior, task *property.Task) (r
 	}
 	return c.refuted, c.fail
 }
+
+// TestSignsShow: a cell of which a pass with few rows shows something fails by no more than with all rows at
+// that tau; where its rows may fail by more than nothing, that pass shows nothing.
+func TestSignsShow(t *testing.T) {
+	shown, open := 0, 0
+	for _, name := range []string{"tinyB", "leastSum"} {
+		n := convtest.Named(name)
+		for i := range 24 {
+			post := n.Posterior(math.Exp2(float64(i%4) - 2))
+			x := convtest.Picture(uint64(i), n.Image)
+			y := post.LogitsApprox(x)
+			task := convtest.KeepsClass(post, x, float64(i%3)/100, slices.Index(y, slices.Max(y)))
+			e, err := engine.New(fallback.New(bound.Float64), nil, post, 12)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := of(e).prepareNoise(); err != nil || !e.Model.SignsPay() {
+				t.Fatalf("%s: no rows to leave out, or %v", name, err)
+			}
+			few, all := &cell{task: &task, box: task.T[0], fail: 1}, &cell{task: &task, box: task.T[0], fail: 1}
+			for c, m := range map[*cell]method{few: {e: e, signs: true}, all: {e: e}} {
+				if err := m.judgeAt(t.Context(), []*cell{c}, m.firstTau()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			switch {
+			case few.fail == 1 && all.fail < 1:
+				open++
+			case few.fail == 1:
+			case !(few.fail <= Enough && few.fail <= all.fail*(1+0x1p-40)):
+				t.Errorf("%s, picture %d: fails with %v by few rows, %v by all", name, i, few.fail, all.fail)
+			default:
+				shown++
+			}
+			e.Close()
+		}
+	}
+	if t.Logf("%d shown, %d open", shown, open); shown == 0 || open == 0 {
+		t.Errorf("%d cells are shown, %d are open", shown, open)
+	}
+}
