@@ -207,8 +207,10 @@ type flight struct {
 	mirrored     bool
 	// kept are arrays that are not the flight's to release.
 	kept []Array
-	// own are what rows have of their own at each layer that has phases; nil: the lines of all.
+	// own are what rows have of their own at each layer that has phases, and sent the same on the device; nil: the
+	// lines of all.
 	own  []splitLists
+	sent [][3]Array
 	form form
 	watch
 }

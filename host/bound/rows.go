@@ -25,10 +25,14 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 	if p.hooks != nil && f.outputs == nil {
 		f.watch = p.hooks.watch
 	}
+	p.send(f)
 	passed := make([]int, k)
 	for l := k - 1; l >= -1; l-- {
 		s, reached := f.over[l]
 		if !reached {
+			if l >= 0 && f.own != nil {
+				p.unsend(f, l)
+			}
 			continue
 		}
 		if f.outputs != nil {
@@ -42,6 +46,30 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 		p.layers[l].pass(passed, l)
 	}
 	return f.c.Lo
+}
+
+// send writes what rows have of their own at layers, before anything is launched: a device hashes together what is
+// written together.
+func (p *pass) send(f *flight) {
+	for l, by := range f.own {
+		var sent [3]Array
+		switch n := len(by.slope); {
+		case !p.layers[l].phases():
+		case by.phase == nil:
+			none := p.filled(0, n)
+			sent = [3]Array{p.holding(by.slope), none, none}
+		default:
+			sent = [3]Array{p.holding(by.slope), p.holding(by.phase), p.holding(by.beta)}
+		}
+		f.sent = append(f.sent, sent)
+	}
+}
+
+// unsend gives back what was sent of layer l.
+func (p *pass) unsend(f *flight, l int) {
+	if p.release(f.sent[l][0]); f.own[l].phase != nil {
+		p.release(f.sent[l][1], f.sent[l][2])
+	}
 }
 
 // pass counts, for what feeds the layer, number k, how many closed layers rows have passed on the
@@ -147,21 +175,13 @@ func (p *pass) relaxRows(f *flight, l int, op RelaxRows) Array {
 // and returns its A.
 func (p *pass) splitRows(f *flight, l int, rounding RowsRounding) Array {
 	lay, h, items, r := &p.layers[l], &p.hidden[l], p.query.Batch.Items, f.rows()
-	n, by := items*lay.out*r, f.own[l]
-	if by.phase == nil {
-		by.phase = make([]float64, n)
-	}
-	slope, phase := p.holding(by.slope), p.holding(by.phase)
-	beta := phase
-	if by.beta != nil {
-		beta = p.holding(by.beta)
-	}
+	sent := f.sent[l]
 	op := SplitRows{
-		A: p.array(n), C: p.array(items * r), S: f.over[l].Lo, CIn: f.c.Lo, Slope: slope, Phase: phase, Beta: beta,
+		A: p.array(items * lay.out * r), C: p.array(items * r), S: f.over[l].Lo, CIn: f.c.Lo, Slope: sent[0], Phase: sent[1], Beta: sent[2],
 		Z: h.z, Hi: h.hi, Mag: h.mag, P: items, N: lay.out, R: r, Charge: lay.charge(p.dev.Precision()), Round: rounding,
 	}
 	p.launch(op)
-	p.release(slope, phase, beta)
+	p.unsend(f, l)
 	p.left(f, l, op.C)
 	return op.A
 }

@@ -43,12 +43,15 @@ type ascent struct {
 	mixtures           mixtures
 	// corner has room for cornerApprox.
 	corner []float64
+	// tree says which tree each row is of, and ended whether all of that are proved: then the row stays as it is.
+	tree  []int
+	ended []bool
 }
 
 // newAscent begins at LBP's slopes.
 func newAscent(p *phased, layer int, rows []int) *ascent {
-	a := &ascent{s: p.s, net: p.net, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
 	r := len(rows)
+	a := &ascent{s: p.s, net: p.net, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}, tree: make([]int, r), ended: make([]bool, r)}
 	for l := range layer {
 		n := len(p.known.lo[l])
 		if !p.known.phases[l] {
@@ -89,7 +92,7 @@ func (a *ascent) withPhases() {
 func (a *ascent) climb(rounds int) error {
 	for k := range rounds {
 		last := k == rounds-1
-		if err := a.evaluate(!last); err != nil || last || a.q.Phase != nil && slices.Min(a.best) >= 0 {
+		if err := a.evaluate(!last); err != nil || last || a.q.Phase != nil && a.proved() {
 			return err
 		}
 		if err := a.step(); err != nil {
@@ -97,6 +100,20 @@ func (a *ascent) climb(rounds int) error {
 		}
 	}
 	return nil
+}
+
+// proved reports whether the rows of all trees are proved, and has those of a tree that are stay as they are.
+func (a *ascent) proved() bool {
+	open := map[int]bool{}
+	for c, v := range a.best {
+		if !(v >= 0) {
+			open[a.tree[c]] = true
+		}
+	}
+	for c, t := range a.tree {
+		a.ended[c] = !open[t]
+	}
+	return len(open) == 0
 }
 
 const (
@@ -114,6 +131,9 @@ func (a *ascent) evaluate(wantRows bool) error {
 		return err
 	}
 	for c, v := range answer.Bound {
+		if a.ended[c] {
+			continue
+		}
 		if v > a.best[c] {
 			a.keepMixture(c)
 			if a.kept != nil {

@@ -10,6 +10,8 @@ import (
 // have given phases.
 type knot struct {
 	clause []int
+	// tree tells apart trees that grow beside each other.
+	tree int
 	// theta are the factors of its rows in the mixture that is bounded.
 	theta []float64
 	bound float64
@@ -28,7 +30,7 @@ type phaseAt struct {
 
 // with is the part of a sub-problem where a neuron has this phase.
 func (k *knot) with(n neuronAt, phase float64) *knot {
-	return &knot{clause: k.clause, theta: k.theta, bound: k.bound, slope: slices.Clone(k.slope), phases: append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
+	return &knot{clause: k.clause, tree: k.tree, theta: k.theta, bound: k.bound, slope: slices.Clone(k.slope), phases: append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
 }
 
 const (
@@ -50,13 +52,29 @@ func (p *phased) tree() (bool, error) {
 	if p.task.Noise == nil {
 		return p.clauses(waiting)
 	}
-	for _, k := range waiting {
-		if waiting, err := p.grow([]*knot{k}, p.task.Most); len(waiting) > 0 || err != nil {
+	for _, some := range p.inTurn(waiting) {
+		if waiting, err := p.grow(some, p.task.Most); len(waiting) > 0 || err != nil {
 			return false, err
 		}
 	}
 	p.noteTrees(all)
 	return true, nil
+}
+
+// inTurn are the roots of trees that grow one after the other, or some beside each other: then more is asked of the
+// device at a time. All have to be proved, so that only what has been tried where one is not depends on it.
+func (p *phased) inTurn(roots []*knot) (turns [][]*knot) {
+	mixed := slices.ContainsFunc(roots, func(k *knot) bool { return len(k.clause) > 1 })
+	if p.beside && !p.task.InTurn && !mixed && len(roots) > 0 {
+		for t, k := range roots {
+			k.tree = t
+		}
+		return [][]*knot{roots}
+	}
+	for _, k := range roots {
+		turns = append(turns, []*knot{k})
+	}
+	return turns
 }
 
 // root is a clause on the whole box.
@@ -133,18 +151,18 @@ func (p *phased) taken(knots []*knot, from *phased) (list []*knot) {
 }
 
 // grow cuts sub-problems, up to so many in all, and returns those that are not proved. The sub-problems
-// that were found last are cut first: all have to be proved, and few wait.
+// of a tree that were found last are cut first: all have to be proved, and few wait.
 func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
 	most = min(most, p.task.Most)
 	for len(waiting) > 0 && !p.hopeless(waiting) && len(p.open) > 0 {
 		if p.stopped() {
 			return waiting, errStopped
 		}
-		n := min(p.batch, len(waiting), (most-p.tried)/2)
-		if n <= 0 {
+		now, later := p.last(waiting, (most-p.tried)/2)
+		n := len(now)
+		if n == 0 {
 			break
 		}
-		now := slices.Clone(waiting[len(waiting)-n:])
 		if p.tried += 2 * n; p.task.Count != nil {
 			p.task.Count(2 * n)
 		}
@@ -152,9 +170,25 @@ func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
 		if err != nil {
 			return waiting, err
 		}
-		waiting = append(waiting[:len(waiting)-n], parts...)
+		waiting = append(later, parts...)
 	}
 	return waiting, nil
+}
+
+// last takes the last sub-problems of each tree, as many as are cut at a time, up to so many in all.
+func (p *phased) last(waiting []*knot, most int) (now, later []*knot) {
+	taken := map[int]int{}
+	for _, k := range slices.Backward(waiting) {
+		if taken[k.tree] < p.batch && len(now) < most {
+			taken[k.tree]++
+			now = append(now, k)
+		} else {
+			later = append(later, k)
+		}
+	}
+	slices.Reverse(now)
+	slices.Reverse(later)
+	return now, later
 }
 
 // cut cuts sub-problems in two and returns the parts that are not proved.
@@ -211,7 +245,7 @@ func (p *phased) settle(k *knot) {
 // raise raises the bounds of sub-problems and returns those that are not proved.
 func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 	var open []*knot
-	for chunk := range slices.Chunk(knots, p.most) {
+	for _, chunk := range p.packs(knots) {
 		a := p.columns(chunk)
 		if err := a.climb(rounds); err != nil {
 			return nil, err
@@ -241,6 +275,27 @@ func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 	return open, nil
 }
 
+// packs are sub-problems, tree by tree, of which as many go down together as may: as if each tree were alone, or more.
+func (p *phased) packs(knots []*knot) (packs [][]*knot) {
+	knots = slices.Clone(knots)
+	slices.SortStableFunc(knots, func(a, b *knot) int { return cmp.Compare(a.tree, b.tree) })
+	from, end := 0, 0
+	for end < len(knots) {
+		n := 1 // as many of a tree as would go down together
+		for end+n < len(knots) && n < p.most && knots[end+n].tree == knots[end].tree {
+			n++
+		}
+		if end+n-from > p.most {
+			packs, from = append(packs, knots[from:end]), end
+		}
+		end += n
+	}
+	if end > from {
+		packs = append(packs, knots[from:])
+	}
+	return packs
+}
+
 // columns are sub-problems as rows for the device.
 func (p *phased) columns(knots []*knot) *ascent {
 	rows, r, mixed := make([]int, len(knots)), len(knots), false
@@ -253,6 +308,7 @@ func (p *phased) columns(knots []*knot) *ascent {
 		a.withMixtures(knots, len(p.task.Safe.Rows))
 	}
 	for c, k := range knots {
+		a.tree[c] = k.tree
 		for o, n := range p.open {
 			a.q.Slope[n.layer][n.unit*r+c] = p.s.Precision().Nearest(float64(k.slope[o]))
 		}
@@ -266,25 +322,27 @@ func (p *phased) columns(knots []*knot) *ascent {
 // branch cuts sub-problems in two, each at the neuron that raises the bounds of its parts most among
 // those that promise most. Parts that are proved by that are left out.
 func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
-	a := p.columns(knots)
-	if err := a.evaluate(true); err != nil {
-		return nil, err
-	}
-	if p.task.Noise != nil {
-		if refuted, err := a.refutedApprox(); refuted || err != nil {
-			return nil, cmp.Or(err, errStopped)
-		}
-	}
-	if err := a.forward(); err != nil {
-		return nil, err
-	}
 	var tries []*knot
-	from := make([]int, len(knots)+1)
-	for c, k := range knots {
-		for _, n := range p.promising(a, c) {
-			tries = append(tries, k.with(n, 1), k.with(n, -1))
+	from := []int{0}
+	for chunk := range slices.Chunk(knots, max(p.most, p.batch)) {
+		a := p.columns(chunk)
+		if err := a.evaluate(true); err != nil {
+			return nil, err
 		}
-		from[c+1] = len(tries)
+		if p.task.Noise != nil {
+			if refuted, err := a.refutedApprox(); refuted || err != nil {
+				return nil, cmp.Or(err, errStopped)
+			}
+		}
+		if err := a.forward(); err != nil {
+			return nil, err
+		}
+		for c, k := range chunk {
+			for _, n := range p.promising(a, c) {
+				tries = append(tries, k.with(n, 1), k.with(n, -1))
+			}
+			from = append(from, len(tries))
+		}
 	}
 	for chunk := range slices.Chunk(tries, p.most) {
 		b := p.columns(chunk)

@@ -64,7 +64,7 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 		if cuts {
 			parts = min(parts, firstParts)
 		}
-		proved, err := s.try(ctx, c, parts)
+		proved, err := s.try(ctx, c, parts, cuts)
 		if err != nil || !proved && (!cuts || s.left <= 0) {
 			return false, err
 		}
@@ -84,11 +84,11 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 	return true, nil
 }
 
-// try reports whether a cell is proved with so many sub-problems.
-func (s *search) try(ctx context.Context, c *cell, most int) (bool, error) {
+// try reports whether a cell is proved with so many sub-problems; more says that others are to follow where it is not.
+func (s *search) try(ctx context.Context, c *cell, most int, more bool) (bool, error) {
 	// It is the device that ends work whose time is up: an answer that was cut short would be another than
 	// that of a recheck.
-	a := &asked{task: &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most}}
+	a := &asked{task: &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most, InTurn: more}}
 	if s.ask(a); a.err != nil {
 		return false, a.err
 	}
@@ -108,7 +108,7 @@ func (s *search) hopeless(ctx context.Context, c *cell) (bool, error) {
 	if margin < 0 {
 		return true, nil
 	}
-	proved, err := s.try(ctx, &cell{box: property.Box{Lo: x, Hi: x}}, witnessParts)
+	proved, err := s.try(ctx, &cell{box: property.Box{Lo: x, Hi: x}}, witnessParts, true)
 	return !proved, err
 }
 
