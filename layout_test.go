@@ -127,7 +127,7 @@ var mayImport = map[string][]string{
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/moments": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check/law": {
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/curves",
@@ -142,10 +142,10 @@ var mayImport = map[string][]string{
 		"psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/clbp": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/ontop": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/noise": {
 		"psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/ontop", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",
@@ -154,7 +154,7 @@ var mayImport = map[string][]string{
 		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/check/phases": {
-		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
+		"psafe/host/arith/gauss", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/covary", "psafe/host/check/law", "psafe/host/check/relax", "psafe/host/read/property",
 	},
 	"psafe/host/check/decide": {
 		"psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/clbp", "psafe/host/check/curves", "psafe/host/check/law", "psafe/host/check/noise", "psafe/host/check/relax", "psafe/host/model/posterior", "psafe/host/read/property",

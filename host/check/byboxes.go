@@ -18,10 +18,7 @@ func byBoxes(ctx context.Context, q *question) (law.Chance, error) {
 	if err := q.post.RequireIndependent(); err != nil {
 		return law.Chance{}, fmt.Errorf("posterior: %w", err)
 	}
-	f, known := relax.Formats[q.Precision]
-	if !known {
-		return law.Chance{}, fmt.Errorf("precision: %.40q is neither float32 nor float64", q.Precision)
-	}
+	f := relax.Formats[q.Precision]
 	q, err := q.withMixtures()
 	if err != nil {
 		return law.Chance{}, err

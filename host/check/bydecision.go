@@ -14,7 +14,6 @@ import (
 	"psafe/host/read/property"
 )
 
-// decided proves what a record says of the decision.
 func (q *question) decided(ctx context.Context) error {
 	d := q.Decision
 	proof, err := q.Proof.ReadDecision()
@@ -168,7 +167,6 @@ func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *re
 	return err
 }
 
-// predictor returns the predictor of the posterior.
 func (q *question) predictor(proof *record.DecisionProof) (decide.Predictor, error) {
 	if q.Asked().Has("--link") && (q.post.Networks() != nil || q.post.OnTop() != nil) {
 		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random")
@@ -179,13 +177,7 @@ func (q *question) predictor(proof *record.DecisionProof) (decide.Predictor, err
 		}
 		return decide.OfSet(q.post), nil
 	}
-	if q.post.About() != nil {
-		return nil, fmt.Errorf("decision: it is about networks; the posterior is %s", q.post.Describe())
-	}
-	if err := q.post.RequireRows(); err != nil {
-		return nil, fmt.Errorf("decision: %w", err)
-	}
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	n, err := q.noisyNetworks("decision")
 	if err != nil {
 		return nil, err
 	}

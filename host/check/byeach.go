@@ -10,6 +10,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/check/cases"
 	"psafe/host/check/law"
+	"psafe/host/check/record"
 	"psafe/host/check/relax"
 	"psafe/host/read/property"
 )
@@ -19,7 +20,7 @@ func (q *question) eachPoint(ctx context.Context) error {
 	if q.EachLower.Cmp(q.PLower.Exact) <= 0 {
 		return nil
 	}
-	proof, err := q.Proof.ReadEach()
+	proof, err := record.Part[record.EachProof]("each", q.Proof.Each)
 	if err != nil {
 		return err
 	}
@@ -44,13 +45,7 @@ func (q *question) eachPoint(ctx context.Context) error {
 
 // leastByNoise bounds the probability of safe outputs at the worst point of cells by concentration LBP.
 func (q *question) leastByNoise(ctx context.Context, cells []property.Box, taus []float64) (least law.Chance, err error) {
-	if q.post.About() != nil {
-		return least, fmt.Errorf("each_lower: it is about networks; the posterior is %s", q.post.Describe())
-	}
-	if err := q.post.RequireRows(); err != nil {
-		return least, fmt.Errorf("each_lower: %w", err)
-	}
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	n, err := q.noisyNetworks("each_lower")
 	if err != nil {
 		return least, err
 	}
@@ -61,26 +56,21 @@ func (q *question) leastByNoise(ctx context.Context, cells []property.Box, taus 
 
 // leastShare is the least share of the networks of a finite posterior that are safe on all of a cell.
 func (q *question) leastShare(ctx context.Context, cells []property.Box) (least law.Chance, err error) {
-	set := q.post.Networks()
-	m, err := relax.MoldOf(q.post.Network())
-	if err != nil {
-		return least, fmt.Errorf("posterior: %w", err)
-	}
 	safe := make([]int64, len(cells))
-	for i, count := range set.Counts {
-		n, err := relax.NetworkOf(m, set.Weights(i))
-		if err != nil {
-			return least, err
-		}
+	err = relax.EachNetwork(q.post, func(_ int, count int64, n *relax.Network) error {
 		for c := range cells {
 			if ctx.Err() != nil {
-				return least, ctx.Err()
+				return ctx.Err()
 			}
 			if n.SafeOn(cells[c:c+1], &q.task.S, relax.Tries) {
 				safe[c] += count
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return least, err
 	}
-	share := law.RatDown(big.NewRat(slices.Min(safe), set.Total()))
+	share := law.RatDown(big.NewRat(slices.Min(safe), q.post.Networks().Total()))
 	return law.Chance{X: arith.NewBig().SetFloat64(share)}, nil
 }

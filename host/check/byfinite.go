@@ -14,7 +14,7 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 	if q.census != nil {
 		return q.census, nil
 	}
-	proofs, err := record.ReadNetworks(q.Proof.Networks)
+	proofs, err := record.Part[[]record.NetworkProof]("networks", q.Proof.Networks)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,6 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 	return &c, nil
 }
 
-// byNetworks proves the bounds of a finite posterior.
 func byNetworks(ctx context.Context, q *question) (law.Chance, error) {
 	c, err := q.counted(ctx)
 	if err != nil {
@@ -42,10 +41,8 @@ func byNetworks(ctx context.Context, q *question) (law.Chance, error) {
 	return law.Chance{X: arith.NewBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
 }
 
-func upperByNetworks(ctx context.Context, q *question) (float64, error) {
-	c, err := q.counted(ctx)
-	if err != nil {
-		return 1, err
-	}
-	return c.pUpperUp(), nil
+// counts proves how many networks are safe and unsafe, which are claims too.
+func (q *question) counts(ctx context.Context) error {
+	_, err := q.counted(ctx)
+	return err
 }

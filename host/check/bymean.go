@@ -10,14 +10,14 @@ import (
 	"psafe/host/arith"
 	"psafe/host/check/cases"
 	"psafe/host/check/mean"
+	"psafe/host/check/record"
 	"psafe/host/check/relax"
 	"psafe/host/read/property"
 )
 
-// means proves what a record says of means.
 func (q *question) means(ctx context.Context) error {
 	m, outputs := q.OutputMean, q.post.Outputs()
-	proof, err := q.Proof.ReadMean()
+	proof, err := record.Part[record.MeanProof]("mean", q.Proof.Mean)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,9 +11,9 @@ import (
 	"psafe/host/check/law"
 	"psafe/host/check/moments"
 	"psafe/host/check/record"
+	"psafe/host/read/property"
 )
 
-// planesOf is a proof with planes.
 func planesOf(p *record.ChernoffProof) (*moments.Proof, error) {
 	rows, err := momentRows(p.Rows)
 	if err != nil {
@@ -35,7 +34,6 @@ func planesOf(p *record.ChernoffProof) (*moments.Proof, error) {
 	return &moments.Proof{Rows: rows, Statements: append(statements, above...)}, nil
 }
 
-// momentRows are the rows of a proof.
 func momentRows(list []record.ChernoffRow) ([]moments.Row, error) {
 	rows := make([]moments.Row, len(list))
 	for r, l := range list {
@@ -62,23 +60,13 @@ func byMoments(ctx context.Context, q *question) (law.Chance, error) {
 	if err != nil {
 		return law.Chance{}, fmt.Errorf("posterior: %w", err)
 	}
-	var proofs []record.ChernoffProof
-	if len(q.Proof.Chernoff) == 0 {
-		return law.Chance{}, errors.New("proof: chernoff: it is missing")
-	}
-	if err := record.Strictly(q.Proof.Chernoff, &proofs); err != nil {
-		return law.Chance{}, fmt.Errorf("proof: chernoff: %w", err)
-	}
-	cells, err := q.cellsOrBoxes()
+	cells, proofs, err := eachCell[record.ChernoffProof](q, "chernoff", q.Proof.Chernoff)
 	if err != nil {
 		return law.Chance{}, err
 	}
 	taus, err := q.tausOf(cells)
-	switch {
-	case err != nil:
+	if err != nil {
 		return law.Chance{}, err
-	case len(proofs) != len(cells):
-		return law.Chance{}, fmt.Errorf("proof: chernoff: there are %d, T has %d cells", len(proofs), len(cells))
 	}
 	var fails []float64
 	for b, p := range proofs {
@@ -96,27 +84,19 @@ func byMoments(ctx context.Context, q *question) (law.Chance, error) {
 }
 
 // upperByMoments proves an upper bound by exact moments at a witness.
-func upperByMoments(ctx context.Context, q *question) (float64, error) {
+func upperByMoments(ctx context.Context, q *question, u *record.UpperProof, at property.Box) (float64, error) {
 	c, err := moments.New(q.post)
 	if err != nil {
 		return 1, fmt.Errorf("posterior: %w", err)
 	}
-	u, err := q.Proof.ReadUpper()
-	if err != nil {
-		return 1, err
-	}
-	at, tau, err := q.upperWitness()
-	if err != nil {
-		return 1, err
-	}
-	if taus, err := cases.TausOf([]float64{tau}, 1); err != nil || taus[0] == 0 {
-		return 1, fmt.Errorf("proof: upper: tau is %v", tau)
+	if taus, err := cases.TausOf([]float64{u.Tau}, 1); err != nil || taus[0] == 0 {
+		return 1, fmt.Errorf("proof: upper: tau is %v", u.Tau)
 	}
 	how, err := planesOf(&record.ChernoffProof{Rows: u.Rows, Rates: u.Rates, Statements: u.Statements})
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}
-	p, err := c.SafeUp(ctx, at, &q.task.S, tau, how)
+	p, err := c.SafeUp(ctx, at, &q.task.S, u.Tau, how)
 	if err != nil {
 		return 1, fmt.Errorf("proof: upper: %w", err)
 	}

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"psafe/host/check/law"
+	"psafe/host/check/record"
+	"psafe/host/read/property"
 )
 
 // What records say that concentration LBP shows.
 
-// byNoise proves a lower bound by concentration LBP.
 func byNoise(ctx context.Context, q *question) (law.Chance, error) {
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	n, err := q.noisy()
 	if err != nil {
 		return law.Chance{}, err
 	}
@@ -35,14 +36,10 @@ func byNoise(ctx context.Context, q *question) (law.Chance, error) {
 }
 
 // upperByNoise proves an upper bound by concentration LBP at a witness.
-func upperByNoise(ctx context.Context, q *question) (float64, error) {
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+func upperByNoise(ctx context.Context, q *question, u *record.UpperProof, at property.Box) (float64, error) {
+	n, err := q.noisy()
 	if err != nil {
 		return 1, err
 	}
-	at, tau, err := q.upperWitness()
-	if err != nil {
-		return 1, err
-	}
-	return n.SafeUp(ctx, q.task, at, tau, q.claimedUpper)
+	return n.SafeUp(ctx, q.task, at, u.Tau, q.claimedUpper)
 }

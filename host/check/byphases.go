@@ -10,32 +10,25 @@ import (
 	"psafe/host/check/cases"
 	"psafe/host/check/law"
 	"psafe/host/check/phases"
-	"psafe/host/check/record"
 )
 
 // byPhases proves a lower bound by confined noise and phases.
 func byPhases(ctx context.Context, q *question) (law.Chance, error) {
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	n, err := q.noisy()
 	if err != nil {
 		return law.Chance{}, err
-	}
-	var proofs []phases.Proof
-	if err := record.Strictly(q.Proof.Phases, &proofs); err != nil {
-		return law.Chance{}, fmt.Errorf("proof: phases: %w", err)
 	}
 	clauses := cases.ClausesOf(&q.task.S)
 	taus, err := cases.TausOf(q.Proof.Tau, 1)
 	if err != nil {
 		return law.Chance{}, err
 	}
-	cells, err := q.cellsOrBoxes()
+	cells, proofs, err := eachCell[phases.Proof](q, "phases", q.Proof.Phases)
 	switch {
 	case err != nil:
 		return law.Chance{}, err
 	case taus[0] != q.Tau || q.Tau == 0:
 		return law.Chance{}, fmt.Errorf("tau: it is %v, that of the proof is another", q.Tau)
-	case len(proofs) != len(cells):
-		return law.Chance{}, fmt.Errorf("proof: phases: there are %d, T has %d cells", len(proofs), len(cells))
 	case !phases.Splits(n.Noisy) || len(clauses) == 0 || slices.ContainsFunc(clauses, func(c []int) bool { return len(c) == 0 }):
 		return law.Chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set no clauses")
 	}
@@ -68,18 +61,14 @@ func byPhasesOrLeaves(ctx context.Context, q *question) (law.Chance, error) {
 
 // byLeaves proves a lower bound by sums over leaves of phases.
 func byLeaves(ctx context.Context, q *question) (law.Chance, error) {
-	n, err := q.held.noisyOf(q.post, q.Asked().Number("--depth"))
+	n, err := q.noisy()
 	if err != nil {
 		return law.Chance{}, err
-	}
-	var proofs []phases.LeafProof
-	if err := record.Strictly(q.Proof.Leaves, &proofs); err != nil {
-		return law.Chance{}, fmt.Errorf("proof: leaves: %w", err)
 	}
 	if q, err = q.withMixtures(); err != nil {
 		return law.Chance{}, err
 	}
-	cells, err := q.cellsOrBoxes()
+	cells, proofs, err := eachCell[phases.LeafProof](q, "leaves", q.Proof.Leaves)
 	if err != nil {
 		return law.Chance{}, err
 	}
@@ -87,8 +76,6 @@ func byLeaves(ctx context.Context, q *question) (law.Chance, error) {
 	switch {
 	case err != nil:
 		return law.Chance{}, err
-	case len(proofs) != len(cells):
-		return law.Chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d cells", len(proofs), len(cells))
 	case !phases.Splits(n.Noisy) || !n.Graph.Chain:
 		return law.Chance{}, errors.New("proof: leaves: the network is no chain of dense layers with ReLU")
 	}

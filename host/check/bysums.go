@@ -6,7 +6,9 @@ import (
 
 	"psafe/host/check/cases"
 	"psafe/host/check/law"
+	"psafe/host/check/record"
 	"psafe/host/check/sums"
+	"psafe/host/read/property"
 )
 
 // What records say that sums of neurons show.
@@ -33,23 +35,16 @@ func bySums(ctx context.Context, q *question) (law.Chance, error) {
 }
 
 // upperBySums proves an upper bound by sums of neurons at a witness.
-func upperBySums(ctx context.Context, q *question) (float64, error) {
-	at, tau, err := q.upperWitness()
-	switch {
-	case err != nil:
-		return 1, err
-	case tau != 0:
-		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", tau)
-	}
-	u, err := q.Proof.ReadUpper()
-	if err != nil {
-		return 1, err
+func upperBySums(ctx context.Context, q *question, u *record.UpperProof, at property.Box) (float64, error) {
+	if u.Tau != 0 {
+		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", u.Tau)
 	}
 	rows, err := cases.RefutingOf(&q.task.S, u.Plans)
 	if err != nil {
 		return 1, err
 	}
-	return sums.SafeUp(ctx, q.post, rows, at, q.claimedUpper)
+	// One of the rows is not positive where S holds.
+	return sums.FailUp(ctx, q.post, []property.Box{at}, [][]property.Row{rows}, q.claimedUpper)
 }
 
 // byGrids proves a lower bound by the events of grids: of the mixtures of the proof, of the rows that

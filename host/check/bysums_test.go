@@ -109,7 +109,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 			if err != nil {
 				t.Fatal(err)
 			}
-			safe, err := sums.SafeUp(t.Context(), post, rows, checktest.WitnessOf(t, r.Task, u.Witness), checktest.AtMost(r.Upper()))
+			safe, err := sums.FailUp(t.Context(), post, []property.Box{checktest.WitnessOf(t, r.Task, u.Witness)}, [][]property.Row{rows}, checktest.AtMost(r.Upper()))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}

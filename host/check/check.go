@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/check/law"
 	"psafe/host/check/record"
+	"psafe/host/read/property"
 )
 
 // Checker checks records. It keeps files that records have in common; several goroutines may call Check at one time.
@@ -62,7 +63,6 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 	return v, nil
 }
 
-// prove proves the bounds of a record that is consistent.
 func (c *Checker) prove(ctx context.Context, r *record.Record) error {
 	q, err := c.files.question(r, c.Given)
 	if err != nil {
@@ -71,34 +71,18 @@ func (c *Checker) prove(ctx context.Context, r *record.Record) error {
 	if err := q.fits(); err != nil {
 		return err
 	}
-	if err := q.lower(ctx); err != nil {
-		return err
-	}
-	if err := q.upper(ctx); err != nil {
-		return err
-	}
-	if r.Method == "samples" { // its counts are claims too
-		if _, err := q.counted(ctx); err != nil {
-			return err
+	for _, of := range []struct {
+		claimed bool
+		proved  func(context.Context) error
+	}{
+		{r.Claims(), q.lower}, {!r.PUpper.Is(1), q.upper}, {r.Method == "samples", q.counts}, {r.EachLower != nil, q.eachPoint},
+		{r.Derived != nil, q.derivedBounds}, {r.Decision != nil, q.decided}, {r.OutputMean != nil, q.means},
+	} {
+		if of.claimed {
+			if err := of.proved(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	if r.EachLower != nil {
-		if err := q.eachPoint(ctx); err != nil {
-			return err
-		}
-	}
-	if r.Derived != nil {
-		if err := q.derivedBounds(ctx); err != nil {
-			return err
-		}
-	}
-	if r.Decision != nil {
-		if err := q.decided(ctx); err != nil {
-			return err
-		}
-	}
-	if r.OutputMean != nil {
-		return q.means(ctx)
 	}
 	return nil
 }
@@ -115,11 +99,7 @@ var lowers = map[string]func(context.Context, *question) (law.Chance, error){
 	"samples":   byNetworks,
 }
 
-// lower proves p_lower and log10_p_lower.
 func (q *question) lower(ctx context.Context) error {
-	if !q.Claims() {
-		return nil
-	}
 	prove := lowers[q.Method]
 	if prove == nil {
 		return fmt.Errorf("method: %.40q proves no lower bound that this program knows", q.Method)
@@ -139,29 +119,15 @@ func (q *question) lower(ctx context.Context) error {
 }
 
 // uppers are the methods by which an upper bound is shown (upper.method of a proof). A finite posterior's
-// networks show theirs beside the lower bound, so that "samples" is no word of a proof.
-var uppers = map[string]func(context.Context, *question) (float64, error){
+// networks show theirs beside the lower bound, so that "samples" is no word of a proof. Others do at a witness.
+var uppers = map[string]func(ctx context.Context, q *question, u *record.UpperProof, at property.Box) (float64, error){
 	"clbp":      upperByNoise,
 	"neuronsum": upperBySums,
 	"chernoff":  upperByMoments,
 }
 
-// upper proves p_upper.
 func (q *question) upper(ctx context.Context) error {
-	if q.PUpper.Is(1) {
-		return nil
-	}
-	prove := upperByNetworks
-	if q.Method != "samples" {
-		u, err := q.Proof.ReadUpper()
-		if err != nil {
-			return err
-		}
-		if prove = uppers[u.Method]; prove == nil {
-			return fmt.Errorf("proof: upper: %.40q proves no upper bound that this program knows", u.Method)
-		}
-	}
-	p, err := prove(ctx, q)
+	p, err := q.upperBound(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,4 +135,28 @@ func (q *question) upper(ctx context.Context) error {
 		return fmt.Errorf("p_upper: it is %v, proved is %v", q.PUpper, p)
 	}
 	return nil
+}
+
+// upperBound is at least P_safe, by the networks of a finite posterior or as the proof says.
+func (q *question) upperBound(ctx context.Context) (float64, error) {
+	if q.Method == "samples" {
+		c, err := q.counted(ctx)
+		if err != nil {
+			return 1, err
+		}
+		return c.pUpperUp(), nil
+	}
+	u, err := q.Proof.ReadUpper()
+	if err != nil {
+		return 1, err
+	}
+	prove := uppers[u.Method]
+	if prove == nil {
+		return 1, fmt.Errorf("proof: upper: %.40q proves no upper bound that this program knows", u.Method)
+	}
+	at, err := u.Witness.Around(q.task)
+	if err != nil {
+		return 1, err
+	}
+	return prove(ctx, q, u, at)
 }

@@ -78,7 +78,6 @@ func there(path, flag string) error {
 	return nil
 }
 
-// templates holds the templates of a file, and its digest.
 type templates struct {
 	list   []*property.Template
 	sha256 string
@@ -182,14 +181,26 @@ func readPosterior(path string, options format.Options, factor, predictive strin
 	return nil, fmt.Errorf("predictive: %.40q is no posterior of functions", predictive)
 }
 
-// noisyOf prepares a posterior for concentration LBP with rows of so many activations.
-func (f *files) noisyOf(p *posterior.Posterior, depth int) (*noise.Posterior, error) {
-	return kept(f, &f.noisy, noisyOf{p, depth}, func() (*noise.Posterior, error) {
-		n, err := noise.New(p)
+// noisy prepares the posterior for concentration LBP, with rows as deep as the flags say.
+func (q *question) noisy() (*noise.Posterior, error) {
+	depth := q.Asked().Number("--depth")
+	return kept(q.held, &q.held.noisy, noisyOf{q.post, depth}, func() (*noise.Posterior, error) {
+		n, err := noise.New(q.post)
 		if err != nil {
 			return nil, fmt.Errorf("posterior: %w", err)
 		}
 		n.Graph.Depth = depth
 		return n, nil
 	})
+}
+
+// noisyNetworks is noisy for a claim, of this field, that is about networks whose rows are bounded but for noise.
+func (q *question) noisyNetworks(field string) (*noise.Posterior, error) {
+	if q.post.About() != nil {
+		return nil, fmt.Errorf("%s: it is about networks; the posterior is %s", field, q.post.Describe())
+	}
+	if err := q.post.RequireRows(); err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	return q.noisy()
 }

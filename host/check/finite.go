@@ -63,18 +63,10 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 		}
 		how[n] = &proofs[p]
 	}
-	m, err := relax.MoldOf(post.Network())
-	if err != nil {
-		return c, fmt.Errorf("posterior: %w", err)
-	}
 	c.weight = s.Total()
-	for i, count := range s.Counts {
+	err = relax.EachNetwork(post, func(i int, count int64, n *relax.Network) error {
 		if ctx.Err() != nil {
-			return c, ctx.Err()
-		}
-		n, err := relax.NetworkOf(m, s.Weights(i))
-		if err != nil {
-			return c, err
+			return ctx.Err()
 		}
 		proof := how[i]
 		switch {
@@ -84,23 +76,24 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 			}
 		case proof.Witness != nil && proof.Cells == nil:
 			if err := unsafeAt(n, task, proof.Witness); err != nil {
-				return c, fmt.Errorf("proof: network %d: %w", i, err)
+				return fmt.Errorf("proof: network %d: %w", i, err)
 			}
 			c.unsafe, c.unsafeWeight = c.unsafe+1, c.unsafeWeight+count
 		case proof.Witness == nil && proof.Cells != nil:
 			cells, err := cases.CellsOf(task.T, proof.Cells)
 			if err != nil {
-				return c, fmt.Errorf("proof: network %d: %w", i, err)
+				return fmt.Errorf("proof: network %d: %w", i, err)
 			}
 			if !n.SafeOn(cells, &task.S, tries) {
-				return c, fmt.Errorf("proof: network %d is not proved safe on its cells", i)
+				return fmt.Errorf("proof: network %d is not proved safe on its cells", i)
 			}
 			c.safe = append(c.safe, count)
 		default:
-			return c, fmt.Errorf("proof: network %d has neither cells nor a witness, or both", i)
+			return fmt.Errorf("proof: network %d has neither cells nor a witness, or both", i)
 		}
-	}
-	return c, nil
+		return nil
+	})
+	return c, err
 }
 
 // unsafeAt is nil if S surely fails on all of the witness box.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -93,12 +94,20 @@ func (q *question) cells() ([]property.Box, error) {
 	return cells, err
 }
 
-// cellsOrBoxes are the cells of the proof, or the boxes of T where it cuts none.
-func (q *question) cellsOrBoxes() ([]property.Box, error) {
-	if q.Proof.Cells == nil {
-		return q.task.T, nil
+// eachCell are the cells of the proof, or the boxes of T where it cuts none, and what a part of the proof says of each.
+func eachCell[T any](q *question, part string, text json.RawMessage) (cells []property.Box, proofs []T, err error) {
+	if proofs, err = record.Part[[]T](part, text); err != nil {
+		return nil, nil, err
 	}
-	return q.cells()
+	if cells = q.task.T; q.Proof.Cells != nil {
+		if cells, err = q.cells(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(proofs) != len(cells) {
+		err = fmt.Errorf("proof: %s: there are %d, T has %d cells", part, len(proofs), len(cells))
+	}
+	return cells, proofs, err
 }
 
 // tausOf returns the failure budgets of cells by moments or leaves: none is 0, and the record has the largest.
@@ -174,14 +183,4 @@ func (q *question) enough(fail float64) bool { return q.claimed(law.Complement(f
 // claimedUpper reports whether p is an upper bound as good as what the record claims.
 func (q *question) claimedUpper(p float64) bool {
 	return p <= 1 && new(big.Rat).SetFloat64(p).Cmp(q.PUpper.Rat()) <= 0
-}
-
-// upperWitness returns where P_safe is bounded from above, and by which failure budget.
-func (q *question) upperWitness() (at property.Box, tau float64, err error) {
-	u, err := q.Proof.ReadUpper()
-	if err != nil {
-		return at, 0, err
-	}
-	at, err = u.Witness.Around(q.task)
-	return at, u.Tau, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -53,9 +54,9 @@ func CellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 	return cells, nil
 }
 
-// halves cuts a box in coordinate j at min(max(lo/2+hi/2, lo), hi).
+// halves cuts a box in coordinate j in the middle, as certify has it.
 func halves(c property.Box, j int) (lower, upper property.Box) {
-	at := min(max(c.Lo[j]/2+c.Hi[j]/2, c.Lo[j]), c.Hi[j])
+	at := arith.Middle(c.Lo[j], c.Hi[j])
 	lower, upper = property.Box{Lo: c.Lo, Hi: slices.Clone(c.Hi)}, property.Box{Lo: slices.Clone(c.Lo), Hi: c.Hi}
 	lower.Hi[j], upper.Lo[j] = at, at
 	return lower, upper

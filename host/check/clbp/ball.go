@@ -33,7 +33,6 @@ type ballSum struct {
 	far, steep float64
 }
 
-// add adds input j.
 func (b *ballCell) add(f *ballSum, j int, a, variance float64) {
 	r := b.radius[j]
 	if r == 0 || b.shutLo[j] && b.shutHi[j] {
@@ -170,9 +169,5 @@ func (p *CellPass) neuronOnBall(k, i int, sign float64, met *Noises, tau float64
 	square := make([]float64, p.Layers[k].Out)
 	square[i] = 1
 	less, list := p.ballForm(k, square, f, met)
-	total = law.Noise{}
-	for _, n := range list {
-		total = total.Plus(n)
-	}
-	return max(lo, arith.SumDown(less, -total.ByUp(p.Quantile(tau, levels))))
+	return max(lo, arith.SumDown(less, -sumOf(list).ByUp(p.Quantile(tau, levels))))
 }

@@ -140,7 +140,7 @@ func (m *deviations) Variation(in *Reach) []law.Noise {
 // weigh is sum_j w_ji x_j for each of the outputs.
 func (m *deviations) weigh(w, x []float64) []arith.Sum {
 	if m.at != nil {
-		return weigh(m.at, w, x)
+		return weighShared(m.at, w, x)
 	}
 	out := len(m.BiasVariance)
 	s := make([]arith.Sum, out)
@@ -155,8 +155,8 @@ func (m *deviations) weigh(w, x []float64) []arith.Sum {
 	return s
 }
 
-// weigh is sum_j w_ji x_j for each of the outputs.
-func weigh(at *relax.Places, w, x []float64) []arith.Sum {
+// weighShared is weigh for a map with a matrix at several positions.
+func weighShared(at *relax.Places, w, x []float64) []arith.Sum {
 	list := make([]arith.Sum, at.Positions*at.Channels)
 	for p := range at.Positions {
 		under := at.Under(p)

@@ -6,9 +6,9 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/covary"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
+	"psafe/host/read/property"
 )
 
 // hiddenLayer bounds layer k: each neuron by intervals with the noise of its own weights, and
@@ -17,7 +17,7 @@ import (
 // is drawn. Where nothing is left between both ends, nothing is known.
 func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 	l := &p.Layers[k]
-	h := relax.Hidden{Pre: l.Affine(p.Into(k)), Z: relax.NewSpan(l.Out), Lower: make([]relax.Line, l.Out), Upper: make([]relax.Line, l.Out)}
+	pre := l.Affine(p.Into(k))
 	own, ways, share := make([]law.Noise, l.Out), p.ways(k), 1.0
 	if p.Levels.Noise[k] {
 		own = p.Deviations[k].Own(p.ReachInto(k), p.Into(k))
@@ -51,7 +51,7 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 	dies := kinked && l.Act.DeadBelow()
 	for i := range l.Out {
 		if !p.Graph.Used[k][i] {
-			h.Pre.Lo[i], h.Pre.Hi[i] = 0, 0 // it may be anything: nothing takes it
+			pre.Lo[i], pre.Hi[i] = 0, 0 // it may be anything: nothing takes it
 			continue
 		}
 		alone := own[i]
@@ -59,7 +59,7 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 			alone = alone.Plus(apart[i])
 		}
 		by := alone.ByUp(single)
-		lo, hi := arith.SumDown(h.Pre.Lo[i], -by), arith.SumUp(h.Pre.Hi[i], by)
+		lo, hi := arith.SumDown(pre.Lo[i], -by), arith.SumUp(pre.Hi[i], by)
 		if around != nil {
 			by := law.Noise{Mean: around[i].Mean, Variance: alone.Variance}.ByUp(single)
 			lo, hi = max(lo, arith.SumDown(centre.Lo[i], -by)), min(hi, arith.SumUp(centre.Hi[i], by))
@@ -77,18 +77,12 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 		if !arith.Finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
 			lo, hi = -arith.Inf, arith.Inf
 		}
-		h.Pre.Lo[i], h.Pre.Hi[i] = lo, hi
+		pre.Lo[i], pre.Hi[i] = lo, hi
 		if p.Levels.open[k] {
 			p.pay(k, share)
 		}
 	}
-	for i := range l.Out {
-		lo, hi := h.Pre.Lo[i], h.Pre.Hi[i]
-		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(l.Act, lo), curves.ValueUp(l.Act, hi)
-		h.Lower[i], h.Upper[i] = relax.LinesAround(l.Act, lo, hi, &p.By)
-	}
-	h.Arg = h.Pre
-	return h, p.varyOf(k, varies)
+	return relax.HiddenOf(l.Act, pre, &p.By), p.varyOf(k, varies)
 }
 
 // aroundCentre bounds the neurons of the first layer of a chain at the cell's centre, but for
@@ -98,10 +92,7 @@ func (p *CellPass) aroundCentre(k int) (around []law.Noise, centre relax.Span) {
 	if k > 0 || !p.Graph.Chain || !p.Levels.Noise[k] || p.point {
 		return nil, relax.Span{}
 	}
-	c := make([]float64, len(p.X.Lo))
-	for j := range c {
-		c[j] = relax.CentreOf(p.X.Lo[j], p.X.Hi[j])
-	}
+	c := relax.CentresOf(property.Box{Lo: p.X.Lo, Hi: p.X.Hi})
 	return p.Deviations[k].Variation(&p.input), p.Layers[k].Affine(relax.Span{Lo: c, Hi: c})
 }
 
@@ -151,11 +142,7 @@ func (p *CellPass) neuronLo(k, i int, sign float64, own law.Noise, tau float64, 
 	by, square := total.ByUp(p.Quantile(tau, levels)), make([]float64, p.Layers[k].Out)
 	square[i] = 1
 	if list := p.Sharp(k, square, f, &met); list != nil {
-		total = law.Noise{}
-		for _, n := range list {
-			total = total.Plus(n)
-		}
-		by = min(by, total.ByUp(p.Quantile(tau, levels)))
+		by = min(by, sumOf(list).ByUp(p.Quantile(tau, levels)))
 	}
 	return arith.SumDown(lo, -by)
 }

@@ -65,32 +65,39 @@ func (s *Noises) list() (list []law.Noise) {
 
 // total is the noise of all levels, and how many they are.
 func (s *Noises) total() (total law.Noise, levels int) {
-	for _, n := range s.list() {
+	list := s.list()
+	return sumOf(list), len(list)
+}
+
+func sumOf(list []law.Noise) (total law.Noise) {
+	for _, n := range list {
 		total = total.Plus(n)
-		levels++
 	}
-	return total, levels
+	return total
 }
 
 // ReachInto is the reach of what feeds layer k.
 func (p *CellPass) ReachInto(k int) *Reach {
 	if p.fedReach[k] == nil {
-		all := &Reach{}
-		from := p.Graph.From[k]
-		for _, s := range from {
-			r := &p.input
-			if s >= 0 {
-				r = &p.reach[s]
-			}
-			if len(from) == 1 {
-				all = r
-				break
-			}
-			all.Radius, all.RadiusSq, all.MostSq = append(all.Radius, r.Radius...), append(all.RadiusSq, r.RadiusSq...), append(all.MostSq, r.MostSq...)
-		}
-		p.fedReach[k] = all
+		p.fedReach[k] = ReachOfFed(p.Graph.From[k], &p.input, p.reach)
 	}
 	return p.fedReach[k]
+}
+
+// ReachOfFed is the reach of what these sources give: the input for -1, else a layer.
+func ReachOfFed(from []int, input *Reach, layers []Reach) *Reach {
+	all := &Reach{}
+	for _, s := range from {
+		r := input
+		if s >= 0 {
+			r = &layers[s]
+		}
+		if len(from) == 1 {
+			return r
+		}
+		all.Radius, all.RadiusSq, all.MostSq = append(all.Radius, r.Radius...), append(all.RadiusSq, r.RadiusSq...), append(all.MostSq, r.MostSq...)
+	}
+	return all
 }
 
 // fall holds what a row met on its way down a chain: coefficients of the pre-activations of each

@@ -14,7 +14,7 @@ type FedBox struct{ C, H []float64 }
 func FedBoxOf(z relax.Span) FedBox {
 	b := FedBox{}
 	for j := range z.Lo {
-		c := relax.CentreOf(z.Lo[j], z.Hi[j])
+		c := arith.Middle(z.Lo[j], z.Hi[j])
 		b.C = append(b.C, c)
 		b.H = append(b.H, max(0, arith.SumUp(z.Hi[j], -c), arith.SumUp(c, -z.Lo[j])))
 	}

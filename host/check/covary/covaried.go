@@ -30,7 +30,7 @@ func NewCovaried(l *posterior.Layer, c *posterior.Covariance, most int, at *rela
 		moves := v.moves(o)
 		for j := range n {
 			if moves[j] {
-				v.sd[o*n+j] = u.marginal(j)
+				v.sd[o*n+j] = u.Marginal(j)
 			}
 		}
 	}
@@ -57,23 +57,15 @@ func (v *Covaried) moves(o int) []bool {
 	return moves
 }
 
-// of is the covariance of a row, without anything where numbers are out of range.
 func (v *Covaried) of(row *property.Row) covariance {
 	if v.forms {
-		return covariance{formed: v.newRow(row)}
+		if r := v.newRow(row); r != nil {
+			return r
+		}
+	} else if r := v.NewWide(row); r != nil {
+		return r
 	}
-	return covariance{wide: v.NewWide(row)}
-}
-
-// marginal bounds the standard deviation of coefficient j.
-func (c covariance) marginal(j int) float64 {
-	switch {
-	case c.formed != nil:
-		return c.formed.Marginal(j)
-	case c.wide != nil:
-		return c.wide.Marginal(j)
-	}
-	return arith.Inf
+	return unknown{}
 }
 
 // Weights are sd of the weights as layers have them, and of the biases.
@@ -89,22 +81,11 @@ func (v *Covaried) Weights() (weight, bias []float64) {
 	return weight, bias
 }
 
-// varianceUp bounds the form over a box.
-func (c covariance) varianceUp(b FedBox) float64 {
+// varianceUp is (92) with the box alone.
+func (r *TopRow) varianceUp(b FedBox) float64 {
 	if !InRange(b.C, b.H) {
 		return arith.Inf
 	}
-	switch {
-	case c.formed != nil:
-		return c.formed.varianceUp(b)
-	case c.wide != nil:
-		return c.wide.varianceUp(b)
-	}
-	return arith.Inf
-}
-
-// varianceUp is (92) with the box alone.
-func (r *TopRow) varianceUp(b FedBox) float64 {
 	own, first := arith.Interval{}, arith.Sum{}
 	for i, x := range b.C {
 		var s arith.Sum
@@ -169,7 +150,7 @@ func (v *Covaried) ofRowInRange(lo, hi, radius []float64, z relax.Span) law.Nois
 	var mean arith.Sum
 	for j, r := range radius {
 		if r != 0 {
-			mean.Add(of.marginal(j), r)
+			mean.Add(of.Marginal(j), r)
 		}
 	}
 	return law.Noise{Mean: law.TimesSqrt2OverPiUp(mean.Hi()), Variance: of.varianceUp(FedBoxOf(z))}

@@ -19,17 +19,23 @@ type Covaried struct {
 	last *convBox
 	// sd are upper bounds of the deviations of the entries of [W b], [out x (in+1)].
 	sd []float64
-	// units are the rows of single outputs, once they have been asked for; norm is that of wide.
+	// units are the rows of single outputs; norm is that of a WideRow.
 	units []covariance
 	norm  float64
 	forms bool
 }
 
-// covariance holds the covariance of a row: formed, or by factors where it is large.
-type covariance struct {
-	formed *TopRow
-	wide   *WideRow
+// covariance is that of a row: a TopRow, a WideRow where it is large, or unknown where numbers are out of range.
+type covariance interface {
+	// Marginal bounds the standard deviation of coefficient j, varianceUp the form over a box.
+	Marginal(j int) float64
+	varianceUp(box FedBox) float64
 }
+
+type unknown struct{}
+
+func (unknown) Marginal(int) float64      { return arith.Inf }
+func (unknown) varianceUp(FedBox) float64 { return arith.Inf }
 
 // convBox holds what feeds a convolution, position by position: what lies under the taps, and QA' of the middle
 // of it, in intervals.

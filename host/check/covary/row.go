@@ -63,7 +63,6 @@ func (t *Topped) newRow(row *property.Row) *TopRow {
 	}
 	r := &TopRow{N: t.In + 1}
 	r.Delta, r.K = make([]float64, r.N), make([]float64, r.N*r.N)
-	column := make([]float64, t.Out)
 	for j := range t.In {
 		r.Mean = append(r.Mean, Times(row, t.Layer.Weight.Mean[j*t.Out:(j+1)*t.Out], 0))
 	}
@@ -72,33 +71,23 @@ func (t *Topped) newRow(row *property.Row) *TopRow {
 	case c == nil:
 		r.independent(row, t.Layer)
 	case c.Full():
-		b, m := byFactor(row, c, r.N)
+		b, m := t.byFactor(row)
 		r.square(b, slices.Repeat([]arith.Interval{arith.Exactly(1)}, m))
 	default:
-		// K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 sd_ik^2
-		w := make([]arith.Interval, r.N)
-		for i := range t.Out {
-			for o := range column {
-				column[o] = c.QG[o*t.Out+i]
-			}
-			u := Times(row, column, 0).Square()
-			for k, sd := range c.Sd[i*r.N : (i+1)*r.N] {
-				w[k] = w[k].Plus(u.Times(arith.Exactly(sd).Square()))
-			}
-		}
 		b := make([]arith.Interval, r.N*r.N)
 		for e, q := range c.QA {
 			b[e] = arith.Exactly(q)
 		}
-		r.square(b, w)
+		r.square(b, t.byProduct(row)) // K = QA Diag(w) QA'
 	}
 	return r
 }
 
 // byFactor returns B [n x m] of K = B B': B_jk = C L_(.j)k, of rows that of each output the row meets.
-func byFactor(row *property.Row, c *posterior.Covariance, n int) (b []arith.Interval, m int) {
+func (t *Topped) byFactor(row *property.Row) (b []arith.Interval, m int) {
+	c, n := t.Covariance, t.In+1
 	if c.Apart {
-		first, m := c.Columns(len(row.CLo), func(o int) bool { return row.CLo[o] != 0 || row.CHi[o] != 0 })
+		first, m := c.Columns(t.Out, func(o int) bool { return row.CLo[o] != 0 || row.CHi[o] != 0 })
 		b = make([]arith.Interval, n*m)
 		for e, l := range c.Factor {
 			o, j, k := e/c.Rank/n, e/c.Rank%n, e%c.Rank
@@ -108,14 +97,30 @@ func byFactor(row *property.Row, c *posterior.Covariance, n int) (b []arith.Inte
 		}
 		return b, m
 	}
-	b, column := make([]arith.Interval, n*c.Rank), make([]float64, len(row.CLo))
+	b, column := make([]arith.Interval, n*c.Rank), make([]float64, t.Out)
 	for at := range b {
 		for o := range column {
-			column[o] = c.Factor[o*n*c.Rank+at]
+			column[o] = c.Factor[o*len(b)+at]
 		}
 		b[at] = Times(row, column, 0)
 	}
 	return b, c.Rank
+}
+
+// byProduct is w of a row, w_k = sum_i (C QG)_i^2 sd_ik^2.
+func (t *Topped) byProduct(row *property.Row) []arith.Interval {
+	n := t.In + 1
+	w, column := make([]arith.Interval, n), make([]float64, t.Out)
+	for i := range t.Out {
+		for o := range column {
+			column[o] = t.Covariance.QG[o*t.Out+i]
+		}
+		u := Times(row, column, 0).Square()
+		for k, sd := range t.Covariance.Sd[i*n : (i+1)*n] {
+			w[k] = w[k].Plus(u.Times(arith.Exactly(sd).Square()))
+		}
+	}
+	return w
 }
 
 // Times is the row C times w, and more.
@@ -185,7 +190,6 @@ func (r *TopRow) square(b, w []arith.Interval) {
 	}
 }
 
-// entry is k_ij.
 func (r *TopRow) entry(i, j int) float64 { return r.K[i*r.N+j] }
 
 // Marginal bounds the standard deviation of coefficient j.

@@ -29,26 +29,12 @@ func (v *Covaried) NewWide(row *property.Row) *WideRow {
 	r := &WideRow{N: v.In + 1, Norm: arith.Inf}
 	r.More = make([]float64, r.N)
 	if c.Full() {
-		b, m := byFactor(row, c, r.N)
+		b, m := v.byFactor(row)
 		r.M, r.W = m, slices.Repeat([]float64{1}, m)
-		off := make([]float64, len(b))
-		for at, x := range b {
-			r.B, off[at] = append(r.B, x.Middle()), x.Radius()
-		}
-		r.OffBy(off)
+		r.Around(b)
 	} else {
 		r.M, r.B, r.Norm = r.N, c.QA, v.norm
-		w, column := make([]arith.Interval, r.N), make([]float64, v.Out)
-		for i := range v.Out {
-			for o := range column {
-				column[o] = c.QG[o*v.Out+i]
-			}
-			u := Times(row, column, 0).Square()
-			for k, sd := range c.Sd[i*r.N : (i+1)*r.N] {
-				w[k] = w[k].Plus(u.Times(arith.Exactly(sd).Square()))
-			}
-		}
-		for _, x := range w {
+		for _, x := range v.byProduct(row) {
 			r.W = append(r.W, max(0, x.Hi))
 		}
 	}
@@ -63,8 +49,13 @@ func (v *Covaried) NewWide(row *property.Row) *WideRow {
 	return r
 }
 
-// OffBy pays for entries of B that are off by at most these: of B B' with the sums of each row.
-func (r *WideRow) OffBy(off []float64) {
+// Around takes the middles of these intervals as B, and pays for what that is off by: of B B' with the sums of each row.
+func (r *WideRow) Around(b []arith.Interval) {
+	off := make([]float64, len(b))
+	r.B = make([]float64, len(b))
+	for at, x := range b {
+		r.B[at], off[at] = x.Middle(), x.Radius()
+	}
 	all, wrong := make([]arith.Sum, r.M), make([]arith.Sum, r.M)
 	for at, v := range r.B {
 		all[at%r.M].Plus(math.Abs(v))
@@ -87,6 +78,9 @@ func (r *WideRow) Marginal(j int) float64 { return r.Sd[j] }
 
 // varianceUp is (92).
 func (r *WideRow) varianceUp(box FedBox) float64 {
+	if !InRange(box.C, box.H) {
+		return arith.Inf
+	}
 	at := r.At(box)
 	if !at.moves {
 		return at.Centre

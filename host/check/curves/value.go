@@ -67,6 +67,11 @@ func ValueUp(a net.Activation, t float64) float64 {
 	return arith.ProductUp(below, t)
 }
 
+// Value encloses the activation's value in an interval.
+func Value(a net.Activation, t arith.Interval) arith.Interval {
+	return arith.Of(ValueDown(a, t.Lo), ValueUp(a, t.Hi))
+}
+
 // SigmoidDown is at most 1/(1+e^-t), SigmoidUp at least that. Below 0 it is e^t/(1+e^t), which is known relative to
 // itself: what comes next may multiply it by anything.
 func SigmoidDown(t float64) float64 {

@@ -16,13 +16,9 @@ type Predictive struct {
 	Rivals, Gaps []float64
 }
 
-// unknownPredictive returns what is known of everything, surePredictive the best that can be.
+// unknownPredictive returns what is known of everything.
 func unknownPredictive(rows int) *Predictive {
 	return &Predictive{Rivals: slices.Repeat([]float64{1}, rows), Gaps: slices.Repeat([]float64{-1}, rows)}
-}
-
-func surePredictive(rows int) *Predictive {
-	return &Predictive{Lower: 1, Vote: 1, Rivals: make([]float64, rows), Gaps: slices.Repeat([]float64{1}, rows)}
 }
 
 func (p *Predictive) MostRival() float64 { return slices.Max(p.Rivals) }

@@ -23,7 +23,7 @@ import (
 // Bounds of the probabilities pi_k(x) = E softmax_k(f(x)) of the posterior predictive
 // (docs/theory.md, section 9), from margins of a class c over the others.
 
-// unknown returns what is known of everything, sure the best that can be.
+// unknown returns what is known of everything.
 func (a *Asked) unknown() *Predictive {
 	if a.priced != nil {
 		return a.priced.predictive(slices.Repeat([]float64{-1}, len(a.priced.sums)))
@@ -31,18 +31,8 @@ func (a *Asked) unknown() *Predictive {
 	return unknownPredictive(len(a.Task.S.Rows))
 }
 
-func (a *Asked) sure() *Predictive {
-	if a.priced != nil {
-		is := a.priced.predictive(slices.Repeat([]float64{1}, len(a.priced.sums)))
-		is.Vote = 1
-		clear(is.Rivals)
-		return is
-	}
-	return surePredictive(len(a.Task.S.Rows))
-}
-
 // Predictor bounds the predictive of the class of a task on all cells, each with its tau. It goes on to
-// other lines until enough says that what is known suffices.
+// other lines until enough says that what is known suffices. There is a cell at least.
 type Predictor func(ctx context.Context, of *Asked, cells []property.Box, taus []float64, enough func(*Predictive) bool) (*Predictive, error)
 
 // OfNoise is that of a posterior whose rows are bounded but for noise.
@@ -60,14 +50,12 @@ func OfNoise(n *noise.Posterior) Predictor {
 		case n.Deviations == nil && n.Masks == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
 			return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 		}
-		return eachCell(ctx, of, cells, 2*decisionTries, enough, func(c int, try uint64) (*Predictive, error) {
+		return eachCell(ctx, of, cells, decisionTries, enough, func(c int, try uint64) (*Predictive, error) {
 			pass := n.NewPassAtPoint // decisions and votes are about one x
 			if of.Ball != nil {
 				pass = func(cell property.Box, tau float64, try uint64) *clbp.CellPass {
 					return n.NewPassOnBall(cell, of.Ball, tau, try)
 				}
-			} else if try >= decisionTries { // as older records have it
-				pass, try = n.NewCellPass, try-decisionTries
 			}
 			switch {
 			case of.Probit:
@@ -99,7 +87,7 @@ const decisionTries = 4
 // eachCell takes together what is proved of each cell, with one choice of lines after the other, up to
 // a cell of which not enough is proved.
 func eachCell(ctx context.Context, asked *Asked, cells []property.Box, tries uint64, enough func(*Predictive) bool, of func(c int, try uint64) (*Predictive, error)) (*Predictive, error) {
-	all := asked.sure()
+	var all *Predictive
 	for c := range cells {
 		best := asked.unknown()
 		for try := range tries {
@@ -114,7 +102,12 @@ func eachCell(ctx context.Context, asked *Asked, cells []property.Box, tries uin
 				break
 			}
 		}
-		if all.worse(best); !enough(best) {
+		if all == nil {
+			all = best
+		} else {
+			all.worse(best)
+		}
+		if !enough(best) {
 			break
 		}
 	}
@@ -175,12 +168,9 @@ func (is *Predictive) byLevels(laws []*law.MarginLaw, budget float64) {
 		var fails arith.Sum
 		fails.Plus(budget)
 		for k, l := range laws {
-			at := min(i, len(l.At)-1)
-			for at+1 < len(l.At) && l.At[at+1] >= farAway {
-				at++
-			}
-			t[k] = l.At[at]
-			fails.Plus(l.Below[at])
+			at, below := far(l, i)
+			t[k] = at
+			fails.Plus(below)
 		}
 		p := arith.SumDown(1, -fails.Hi())
 		if !(p > 0) {
@@ -212,16 +202,12 @@ func OfSet(post *posterior.Posterior) Predictor {
 		if len(cells) == 0 {
 			return of.unknown(), nil
 		}
-		set := post.Networks()
-		m, err := relax.MoldOf(post.Network())
-		if err != nil {
-			return nil, fmt.Errorf("posterior: %w", err)
-		}
-		nets := make([]*relax.Network, set.N())
-		for i := range nets {
-			if nets[i], err = relax.NetworkOf(m, set.Weights(i)); err != nil {
-				return nil, err
-			}
+		set, nets := post.Networks(), []*relax.Network(nil)
+		if err := relax.EachNetwork(post, func(_ int, _ int64, n *relax.Network) error {
+			nets = append(nets, n)
+			return nil
+		}); err != nil {
+			return nil, err
 		}
 		margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
 		return eachCell(ctx, of, cells, decisionTries, enough, func(c int, try uint64) (*Predictive, error) {

@@ -115,7 +115,6 @@ func (p *priced) aboutApprox(u []float64, laws []*law.MarginLaw) float64 {
 	return sum / weight
 }
 
-// class is the class of a row.
 func (p *priced) class(row int) int {
 	if row >= p.r {
 		return row + 1

@@ -49,7 +49,6 @@ func TailAtMost(k, n int, p, alpha *big.Rat) bool {
 	return sum.Cmp(arith.NewBig().SetRat(alpha)) <= 0
 }
 
-// powerOf is x^n.
 func powerOf(x *big.Float, n int) *big.Float {
 	p := arith.NewBig().SetInt64(1)
 	for square := arith.NewBig().Set(x); n > 0; n >>= 1 {

@@ -29,10 +29,6 @@ func On(post *posterior.Posterior, cell property.Box) (mean, sd relax.Span, err 
 // meanOfSet are means of what each network of a finite set has by lines, and how far these are apart.
 func meanOfSet(post *posterior.Posterior, cell property.Box) (mean, sd relax.Span, err error) {
 	set, outputs := post.Networks(), post.Outputs()
-	m, err := relax.MoldOf(post.Network())
-	if err != nil {
-		return relax.Span{}, relax.Span{}, fmt.Errorf("posterior: %w", err)
-	}
 	rows := make([]property.Row, 2*outputs)
 	for r := range rows {
 		c := make([]float64, outputs)
@@ -43,19 +39,19 @@ func meanOfSet(post *posterior.Posterior, cell property.Box) (mean, sd relax.Spa
 	}
 	sums := make([]big.Rat, len(rows))
 	ends := make([][]*big.Rat, len(set.Counts))
-	for i, count := range set.Counts {
-		n, err := relax.NetworkOf(m, set.Weights(i))
-		if err != nil {
-			return relax.Span{}, relax.Span{}, err
-		}
+	err = relax.EachNetwork(post, func(i int, count int64, n *relax.Network) error {
 		lo := n.ByLines(cell, rows, 0)
 		if slices.ContainsFunc(lo, func(x float64) bool { return !(math.Abs(x) <= math.MaxFloat64) }) {
-			return relax.Span{}, relax.Span{}, fmt.Errorf("output_mean: nothing is proved of network %d", i)
+			return fmt.Errorf("output_mean: nothing is proved of network %d", i)
 		}
 		for r, x := range lo {
 			ends[i] = append(ends[i], law.ExactRat(x))
 			sums[r].Add(&sums[r], new(big.Rat).Mul(law.ExactRat(x), big.NewRat(count, set.Total())))
 		}
+		return nil
+	})
+	if err != nil {
+		return relax.Span{}, relax.Span{}, err
 	}
 	mean, sd = relax.NewSpan(outputs), relax.NewSpan(outputs)
 	for i := range outputs {

@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
+	"psafe/host/check/law"
 	"psafe/internal/testscale"
 )
 
@@ -54,13 +55,13 @@ func TestResponse(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	for _, tau := range []float64{0.3, 1e-3, 1e-9} {
 		for layers := 1; layers <= 2; layers++ {
-			q := quantile(tau, layers)
+			q := law.NoiseQuantileUp(tau, layers)
 			if up := float64(layers) * gauss.TailUp(q); up > tau*(1+1e-9) || up < tau*(1-1e-6) {
 				t.Errorf("%v, %d layers: %v, which has %v", tau, layers, q, up)
 			}
 		}
 	}
-	if quantile(1e-320, 1) != arith.Inf && quantile(0, 1) != arith.Inf {
+	if law.NoiseQuantileUp(1e-320, 1) != arith.Inf && law.NoiseQuantileUp(0, 1) != arith.Inf {
 		t.Error("a quantile that was not looked at")
 	}
 }

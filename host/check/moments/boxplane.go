@@ -5,6 +5,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
+	"psafe/host/check/law"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -63,7 +64,7 @@ func (m *moving) boxTailLogUp(row *property.Row, by Row) float64 {
 	var power arith.Sum
 	power.Add(-h, of.constant)
 	power.Plus(square.Times(of.own).Times(arith.Exactly(0.5)).Hi)
-	power.Add(h, arith.SumUp(d.loss, arith.Up(quantile(by.Budget, hidden)*rootOf(d.variance))))
+	power.Add(h, arith.SumUp(d.loss, arith.Up(law.NoiseQuantileUp(by.Budget, hidden)*rootOf(d.variance))))
 	respond := func(j int) response {
 		return responseOf(h, a[j], m.share(by, hidden-1, j), m.reach[hidden-1][j], nil, square.Times(arith.Exactly(s[j])))
 	}

@@ -9,6 +9,8 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/arith/gauss"
+	"psafe/host/check/law"
+	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -92,9 +94,7 @@ func (c *Chain) boxTails(ctx context.Context, box property.Box, of []property.Ro
 
 // moving bounds what is below the last layer.
 func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, stated []Row) (*moving, error) {
-	m := &moving{}
-	var middle []float64
-	middle, m.radius = middleOf(box)
+	m, middle := &moving{radius: relax.RadiusOf(box)}, relax.CentresOf(box)
 	var err error
 	if m.around, err = c.around(ctx, property.Box{Lo: middle, Hi: middle}, tau, stated); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, state
 		}
 		m.vary = append(m.vary, vary)
 	}
-	one := quantile(tau*statedShare, 1)
+	one := law.NoiseQuantileUp(tau*statedShare, 1)
 	statements := c.layers[0].Outputs()
 	m.reach = [][]float64{m.firstReach(one)}
 	if len(c.layers) == 3 {
@@ -116,7 +116,7 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, state
 		m.weight = m.weightUp(one)
 		m.squares = make([]float64, c.layers[1].Outputs()*len(m.radius))
 		m.reach = append(m.reach, make([]float64, c.layers[1].Outputs()))
-		two := quantile(tau*statedShare, 2)
+		two := law.NoiseQuantileUp(tau*statedShare, 2)
 		if err := fault.OnCores(ctx, len(m.reach[1]), func(j int) { m.reach[1][j] = m.secondReach(j, two) }); err != nil {
 			return nil, err
 		}
@@ -130,23 +130,6 @@ func (c *Chain) moving(ctx context.Context, box property.Box, tau float64, state
 		}
 	}
 	return m, nil
-}
-
-// quantile is a z at which the noise of one or two layers, which is below its mean by z of its deviations with at most
-// Q(z) or 2 Q(z), has a probability of at most tau.
-func quantile(tau float64, layers int) float64 {
-	lo, hi := 0.0, 40.0
-	for hi-lo > 0x1p-40 {
-		if mid := (lo + hi) / 2; float64(layers)*gauss.TailOfUp(arith.DDOf(mid)) <= tau {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	if hi == 40 {
-		return arith.Inf // it was not looked at
-	}
-	return hi
 }
 
 // coarser is a number of 24 digits at or above x >= 0, so that its products with shares are exact; 0 if x is, and no

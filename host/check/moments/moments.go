@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/check/relax"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -89,7 +90,7 @@ type around struct {
 // around bounds what is below the last layer; statements fail with tau each, and are shown by rows.
 func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows []Row) (*around, error) {
 	a := &around{Chain: c}
-	point, reach := middleOf(box)
+	point, reach := relax.CentresOf(box), relax.RadiusOf(box)
 	weights := 0
 	for k := range c.layers {
 		weights += len(c.layers[k].Weight.Mean)
@@ -111,18 +112,6 @@ func (c *Chain) around(ctx context.Context, box property.Box, tau float64, rows 
 		a.failUp = arith.SumUp(a.failUp, arith.ProductUp(float64(statements*len(list)), tau))
 	}
 	return a, nil
-}
-
-// middleOf is a point of a box, and how far from there each input may be.
-func middleOf(box property.Box) (point, reach []float64) {
-	point, reach = slices.Clone(box.Lo), make([]float64, len(box.Lo))
-	for j, lo := range box.Lo {
-		if hi := box.Hi[j]; lo != hi {
-			point[j] = arith.Middle(lo, hi)
-			reach[j] = max(0, arith.SumUp(hi, -point[j]), arith.SumUp(point[j], -lo))
-		}
-	}
-	return point, reach
 }
 
 // reachOf is how far the outputs of a layer may move with its inputs, whatever weights within far are.
@@ -180,7 +169,6 @@ func neurons(l *posterior.Layer, x []float64) []bounds {
 // exponent is sum -al_j z_j + b_j z_j^2/2, for any al_j from al to alHi.
 type exponent struct{ al, alHi, b []float64 }
 
-// newExponent has n terms.
 func newExponent(n int) exponent {
 	return exponent{make([]float64, n), make([]float64, n), make([]float64, n)}
 }

@@ -8,7 +8,6 @@ import (
 	"psafe/host/arith/gauss"
 )
 
-// bounds hold the mean and the variance of a neuron.
 type bounds struct{ mean, variance arith.Interval }
 
 // Plane has slopes by the mean and by the variance of a neuron.

@@ -2,62 +2,34 @@ package moments
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/check/cases"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
 
-// errGates: the sums here are over alternatives of rows.
-var errGates = errors.New("the safe set is a formula of rows, and moments are for alternatives of rows")
-
 // FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x of a box), by how the rows of S were
-// bounded: of the alternative that fails least.
+// bounded.
 func (c *Chain) FailUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, p *Proof) (float64, error) {
-	if len(s.Gates) > 0 {
-		return 1, errGates
-	}
 	a, tails, err := c.tails(ctx, box, s.Rows, tau, p)
 	if err != nil {
 		return 1, err
 	}
-	least := 1.0
-	for _, all := range s.Any {
-		sum := a.failUp
-		for _, r := range all {
-			sum = arith.SumUp(sum, tails[r])
-		}
-		least = min(least, sum)
-	}
-	return least, nil
+	return cases.ImpliedUp(s, tails, a.failUp), nil
 }
 
 // SafeUp is an upper bound, at most 1, of Prob(f(x) in S) for each x of a box, by how the negated rows of S were bounded.
 func (c *Chain) SafeUp(ctx context.Context, box property.Box, s *property.Safe, tau float64, p *Proof) (float64, error) {
-	if len(s.Gates) > 0 {
-		return 1, errGates
-	}
-	negated := make([]property.Row, len(s.Rows))
-	for r := range negated {
-		negated[r] = s.Rows[r].Negated()
-	}
-	a, tails, err := c.tails(ctx, box, negated, tau, p)
+	negated := cases.NegatedRows(s)
+	a, tails, err := c.tails(ctx, box, negated.Rows, tau, p)
 	if err != nil {
 		return 1, err
 	}
-	sum := a.failUp
-	for _, all := range s.Any {
-		least := 1.0
-		for _, r := range all {
-			least = min(least, tails[r])
-		}
-		sum = arith.SumUp(sum, least)
-	}
-	return min(1, sum), nil
+	return cases.RefutedUp(&negated, tails, a.failUp), nil
 }
 
 // tails bounds the probability of each row, and all statements: that it is <= 0 somewhere in the box.
@@ -83,7 +55,6 @@ func (c *Chain) tails(ctx context.Context, box property.Box, of []property.Row, 
 	return a, tails, err
 }
 
-// fit compares sizes.
 func (c *Chain) fit(of []property.Row, p *Proof) error {
 	if len(p.Rows) != len(of) {
 		return fmt.Errorf("%d rows for %d", len(p.Rows), len(of))

@@ -87,7 +87,7 @@ type weighed struct {
 
 // at is at least g(t).
 func (f *weighed) at(t float64) float64 {
-	return f.of(arith.Of(curves.ValueDown(f.a, t), curves.ValueUp(f.a, t)))
+	return f.of(curves.Value(f.a, arith.Exactly(t)))
 }
 
 func (f *weighed) of(z arith.Interval) float64 {
@@ -99,7 +99,7 @@ func (f *weighed) of(z arith.Interval) float64 {
 // line through both points and m/8 times the square of the width.
 func (f *weighed) arc(from, to float64) (s stretch, off float64) {
 	first, second := curves.Derivatives(f.a, from, to)
-	z := arith.Of(curves.ValueDown(f.a, from), curves.ValueUp(f.a, to))
+	z := curves.Value(f.a, arith.Of(from, to))
 	bend := f.b.Times(first.Square().Plus(z.Times(second))).Minus(f.al.Times(second))
 	width, own, lift := arith.Difference(to, from), min(bend.Lo, f.most), 0.0
 	if own < 0 && f.b.Lo >= 0 { // a line: parts that bend down say nothing in openUp
@@ -139,5 +139,5 @@ func (f *weighed) ray(x float64, left bool) stretch {
 
 // certainUp is at least -al z + b z^2/2 where z = s(t), t in an interval.
 func certainUp(a network.Activation, al arith.Interval, b float64, t arith.Interval) float64 {
-	return (&weighed{a: a, al: al, b: arith.Exactly(b)}).of(arith.Of(curves.ValueDown(a, t.Lo), curves.ValueUp(a, t.Hi)))
+	return (&weighed{a: a, al: al, b: arith.Exactly(b)}).of(curves.Value(a, t))
 }

@@ -79,9 +79,14 @@ func (n *Posterior) FailUp(ctx context.Context, task *property.Task, trees []int
 			if ctx.Err() != nil {
 				return 1, ctx.Err()
 			}
-			f := n.numberedFailUp(c, cell, ball, taus[c], try, &task.S)
-			if ball != nil { // of which certify bounds the box, too
-				f = min(f, n.cellFailUp(cell, nil, taus[c], try, &task.S))
+			var f float64
+			switch {
+			case n.linear != nil:
+				f = cases.ImpliedUp(&task.S, n.linearPass(cell, try, n.linear.LinesOf(c)).Tails(&task.S))
+			case ball != nil: // of which certify bounds the box, too
+				f = min(n.cellFailUp(cell, ball, taus[c], try, &task.S), n.cellFailUp(cell, nil, taus[c], try, &task.S))
+			default:
+				f = n.cellFailUp(cell, nil, taus[c], try, &task.S)
 			}
 			if try == 0 || f < fails[c] {
 				fails[c] = f
@@ -128,21 +133,6 @@ func (n *Posterior) pointFailUp(cell property.Box, tau float64, try uint64, s *p
 		fail = min(fail, n.TopPass(cell, try).CellFailUp(s))
 	}
 	return fail
-}
-
-// numberedFailUp is cellFailUp of cell c of a proof.
-func (n *Posterior) numberedFailUp(c int, cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
-	if n.linear == nil {
-		return n.cellFailUp(cell, ball, tau, try, s)
-	}
-	by := ontop.LinesBelow
-	switch {
-	case n.linear.Lines != nil:
-		by = ontop.LinesListed(n.linear.Lines[c])
-	case try%2 == 1: // older records say nothing of them
-		by = ontop.LinesNarrow
-	}
-	return cases.ImpliedUp(s, n.linearPass(cell, try, by).Tails(s))
 }
 
 // SafeUp bounds P_safe from above by concentration LBP: by the probability that S holds at one
@@ -197,9 +187,6 @@ func (n *Posterior) WithLines(lines [][]int, cells int) (*Posterior, error) {
 func (n *Posterior) cellFailUp(cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
 	if n.Masks != nil {
 		return n.MaskPass(cell, tau, try).CellFailUp(s)
-	}
-	if n.linear != nil {
-		return cases.ImpliedUp(s, n.linearPass(cell, try, ontop.LinesNarrow).Tails(s))
 	}
 	least := 1.0
 	if n.Covaries {

@@ -53,10 +53,7 @@ type LinearPass struct {
 }
 
 func NewLinearPass(of *Linear, mean relax.Network, cell property.Box, above ChooseLine) *LinearPass {
-	l := &LinearPass{Linear: of, pass: mean.NewPass(relax.Span{Lo: cell.Lo, Hi: cell.Hi}), radius: relax.RadiusOf(cell), single: map[[2]int]law.Noise{}}
-	for k := range cell.Lo {
-		l.centre = append(l.centre, relax.CentreOf(cell.Lo[k], cell.Hi[k]))
-	}
+	l := &LinearPass{Linear: of, pass: mean.NewPass(relax.Span{Lo: cell.Lo, Hi: cell.Hi}), radius: relax.RadiusOf(cell), centre: relax.CentresOf(cell), single: map[[2]int]law.Noise{}}
 	l.fed = append(l.fed, relax.Chosen{At: l.centre, Half: make([]float64, len(l.centre)), Reach: l.radius})
 	var below []relax.Slopes
 	before := 0
@@ -64,7 +61,7 @@ func NewLinearPass(of *Linear, mean relax.Network, cell property.Box, above Choo
 		l.pass.HiddenLayer(k)
 		list := l.pass.SlopesInto(k+1, l.centre)
 		m := len(list)
-		c, on := relax.Chosen{At: make([]float64, m), Half: make([]float64, m), Reach: make([]float64, m), Slope: make([][]float64, m)}, make([]arith.Interval, m)
+		c, on := relax.NewChosen(m), make([]arith.Interval, m)
 		for j := range list {
 			c.Take(j, &list[j], l.radius, true)
 			half := c.Half[j]
@@ -352,7 +349,7 @@ func diagonalRow(l *posterior.Layer, row relax.Span) *covary.WideRow {
 func (l *Linear) jointPart(rows []relax.Span) linearPart {
 	c := l.joint
 	r, part := &covary.WideRow{M: c.Rank, Norm: arith.Inf}, linearPart{}
-	var off []float64
+	var b []arith.Interval
 	for k, row := range rows {
 		if len(row.Lo) == 0 {
 			continue
@@ -367,14 +364,13 @@ func (l *Linear) jointPart(rows []relax.Span) linearPart {
 				if !covary.InRange(column) {
 					return linearPart{}
 				}
-				x := covary.Times(&property.Row{CLo: row.Lo, CHi: row.Hi}, column, 0)
-				r.B, off = append(r.B, x.Middle()), append(off, x.Radius())
+				b = append(b, covary.Times(&property.Row{CLo: row.Lo, CHi: row.Hi}, column, 0))
 			}
 		}
 		r.N += n
 	}
 	r.More, r.W = make([]float64, r.N), slices.Repeat([]float64{1}, r.M)
-	r.OffBy(off)
+	r.Around(b)
 	for j := range r.N {
 		var s arith.Sum
 		for _, v := range r.B[j*r.M : (j+1)*r.M] {
@@ -417,10 +413,15 @@ func (l *LinearPass) ofOutput(k, o int) law.Noise {
 // half-widths both leave. Any choice is sound.
 type ChooseLine func(at int, below, above float64) bool
 
-func LinesBelow(int, float64, float64) bool { return false }
-
 func LinesNarrow(_ int, below, above float64) bool { return above < below*(1-0x1p-20) }
 
-func LinesListed(list []int) ChooseLine {
-	return func(at int, _, _ float64) bool { _, is := slices.BinarySearch(list, at); return is }
+// LinesOf takes the lines of a cell, those below where none are known.
+func (l *Linear) LinesOf(cell int) ChooseLine {
+	return func(at int, _, _ float64) bool {
+		if l.Lines == nil {
+			return false
+		}
+		_, is := slices.BinarySearch(l.Lines[cell], at)
+		return is
+	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/cases"
-	"psafe/host/check/curves"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
 	net "psafe/host/model/network"
@@ -148,10 +147,7 @@ func (p *MaskPass) certainMoves(k int, cell property.Box) []float64 {
 	if slices.Equal(cell.Lo, cell.Hi) {
 		return moves
 	}
-	centre := make([]float64, len(cell.Lo))
-	for i := range centre {
-		centre[i] = relax.CentreOf(cell.Lo[i], cell.Hi[i])
-	}
+	centre := relax.CentresOf(cell)
 	for j := range moves {
 		if moves[j] == 0 || !p.Graph.Used[k][j] {
 			continue
@@ -201,9 +197,9 @@ func (p *MaskPass) maskedLayer(k int) {
 		p.Hidden = append(p.Hidden, l.Stars(p.Into(k), true, &p.By, nil))
 		return
 	}
-	h := relax.Hidden{Pre: l.Affine(p.dropped(k)), Z: relax.NewSpan(l.Out)}
+	pre := l.Affine(p.dropped(k))
 	for i := range l.Out {
-		lo, hi := h.Pre.Lo[i], h.Pre.Hi[i]
+		lo, hi := pre.Lo[i], pre.Hi[i]
 		if p.bounded[k] && p.Graph.Used[k][i] {
 			if p.random[k] {
 				lo, hi = -arith.Inf, arith.Inf
@@ -217,13 +213,9 @@ func (p *MaskPass) maskedLayer(k int) {
 				lo, hi = -arith.Inf, arith.Inf
 			}
 		}
-		h.Pre.Lo[i], h.Pre.Hi[i] = lo, hi
-		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(l.Act, lo), curves.ValueUp(l.Act, hi)
-		lower, upper := relax.LinesAround(l.Act, lo, hi, &p.By)
-		h.Lower, h.Upper = append(h.Lower, lower), append(h.Upper, upper)
+		pre.Lo[i], pre.Hi[i] = lo, hi
 	}
-	h.Arg = h.Pre
-	p.Hidden = append(p.Hidden, h)
+	p.Hidden = append(p.Hidden, relax.HiddenOf(l.Act, pre, &p.By))
 }
 
 // dropped returns what feeds layer k with its masks.

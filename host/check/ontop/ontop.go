@@ -48,18 +48,12 @@ func NewTopPass(of *covary.Topped, mean relax.Network, cell property.Box) *TopPa
 	for k := range last {
 		p.HiddenLayer(k)
 	}
-	t := &TopPass{Topped: of, radius: relax.RadiusOf(cell)}
-	centre := make([]float64, len(cell.Lo))
-	for k := range centre {
-		centre[k] = relax.CentreOf(cell.Lo[k], cell.Hi[k])
-	}
-	t.inputs = p.SlopesInto(last, centre)
-	return t
+	return &TopPass{Topped: of, radius: relax.RadiusOf(cell), inputs: p.SlopesInto(last, relax.CentresOf(cell))}
 }
 
 // choose takes the lower line where the mean of the row's coefficient is not negative, else the upper.
 func (t *TopPass) choose(r *covary.TopRow) relax.Chosen {
-	c := relax.Chosen{At: make([]float64, t.In), Half: make([]float64, t.In), Reach: make([]float64, t.In), Slope: make([][]float64, t.In)}
+	c := relax.NewChosen(t.In)
 	for j := range t.inputs {
 		c.Take(j, &t.inputs[j], t.radius, r.Mean[j].Middle() >= 0)
 	}
@@ -92,10 +86,8 @@ func (t *TopPass) chosen(row *property.Row) (*covary.TopRow, *relax.Chosen) {
 		return nil, nil
 	}
 	c := t.choose(r)
-	for _, list := range [][]float64{c.At, c.Half, c.Reach} {
-		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= covary.TopMost) }) {
-			return nil, nil
-		}
+	if !covary.InRange(c.At, c.Half, c.Reach) {
+		return nil, nil
 	}
 	return r, &c
 }

@@ -10,7 +10,6 @@ import (
 	"psafe/host/arith"
 	"psafe/host/check/cases"
 	"psafe/host/check/clbp"
-	"psafe/host/check/curves"
 	"psafe/host/check/relax"
 	"psafe/host/read/property"
 )
@@ -49,21 +48,13 @@ func newConfined(ctx context.Context, n *clbp.Noisy, box property.Box, tau float
 }
 
 // in is the reach of what feeds layer k.
-func (p *confined) in(k int) (in clbp.Reach) {
-	for _, s := range p.Pass.Graph.From[k] {
-		r := &p.box
-		if s >= 0 {
-			r = &p.outputs[s]
-		}
-		in.Radius, in.RadiusSq, in.MostSq = append(in.Radius, r.Radius...), append(in.RadiusSq, r.RadiusSq...), append(in.MostSq, r.MostSq...)
-	}
-	return in
+func (p *confined) in(k int) *clbp.Reach {
+	return clbp.ReachOfFed(p.Pass.Graph.From[k], &p.box, p.outputs)
 }
 
 // unitsUp bounds the noise of each unit of layer k.
 func (p *confined) unitsUp(k int) (by []float64) {
-	in := p.in(k)
-	for _, noise := range p.Deviations[k].Own(&in, p.Into(k)) {
+	for _, noise := range p.Deviations[k].Own(p.in(k), p.Into(k)) {
 		by = append(by, noise.ByUp(p.Quantile(p.tau, 1)))
 	}
 	return by
@@ -76,8 +67,7 @@ func (p *confined) rowUp(row []float64) float64 {
 	if !random(p.Noisy, last) {
 		return 0
 	}
-	in := p.in(last)
-	return p.Deviations[last].OfRow(row, &in, p.Into(last)).ByUp(p.Quantile(p.tau, 1))
+	return p.Deviations[last].OfRow(row, p.in(last), p.Into(last)).ByUp(p.Quantile(p.tau, 1))
 }
 
 // hiddenLayer bounds layer k: by intervals and by lines, of neurons that were raised with the
@@ -88,15 +78,11 @@ func (p *confined) hiddenLayer(k int, slopes []byte) []byte {
 		p.Hidden = append(p.Hidden, p.Pooled(k))
 		return slopes
 	}
-	h := relax.Hidden{Pre: l.Affine(p.Into(k)), Z: relax.NewSpan(l.Out), Lower: make([]relax.Line, l.Out), Upper: make([]relax.Line, l.Out)}
+	pre := l.Affine(p.Into(k))
 	for i := range l.Out {
-		slopes = p.unit(k, i, &h.Pre, slopes)
-		lo, hi := h.Pre.Lo[i], h.Pre.Hi[i]
-		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(l.Act, lo), curves.ValueUp(l.Act, hi)
-		h.Lower[i], h.Upper[i] = relax.LinesAround(l.Act, lo, hi, &p.By)
+		slopes = p.unit(k, i, &pre, slopes)
 	}
-	h.Arg = h.Pre
-	p.Hidden = append(p.Hidden, h)
+	p.Hidden = append(p.Hidden, relax.HiddenOf(l.Act, pre, &p.By))
 	return slopes
 }
 
@@ -188,7 +174,7 @@ func (p *confined) varies(k int) []float64 {
 			list[i] = max(0, sum.Hi())
 		}
 	default:
-		for i, vary := range p.Deviations[k].Variation(&in) {
+		for i, vary := range p.Deviations[k].Variation(in) {
 			if !random(p.Noisy, k) {
 				vary.Variance = 0
 			}

@@ -33,7 +33,7 @@ func (r *Record) consistentDecision() error {
 			return fmt.Errorf("decision: class_upper of class %d is %v", k, u)
 		}
 	}
-	proof, err := r.Proof.ReadDecision()
+	proof, err := Part[DecisionProof]("decision", r.Proof.Decision)
 	switch {
 	case err != nil:
 		return err

@@ -34,7 +34,7 @@ func (r *Record) consistentMean() error {
 			}
 		}
 	}
-	proof, err := r.Proof.ReadMean()
+	proof, err := Part[MeanProof]("mean", r.Proof.Mean)
 	switch {
 	case err != nil:
 		return err

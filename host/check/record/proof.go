@@ -18,15 +18,15 @@ type NetworkProof struct {
 	Witness *WitnessProof `json:"witness,omitempty"`
 }
 
-// ReadNetworks reads the field networks of a proof, which may be absent.
-func ReadNetworks(text json.RawMessage) (list []NetworkProof, err error) {
+// Part reads a part of a proof that is kept as text. One that is absent says nothing.
+func Part[T any](name string, text json.RawMessage) (of T, err error) {
 	if len(text) == 0 {
-		return nil, nil
+		return of, nil
 	}
-	if err := Strictly(text, &list); err != nil {
-		return nil, fmt.Errorf("proof: networks: %w", err)
+	if err = Strictly(text, &of); err != nil {
+		err = fmt.Errorf("proof: %s: %w", name, err)
 	}
-	return list, nil
+	return of, err
 }
 
 // WitnessProof is a point of box Box of T, as property.Box.EncodePoint writes it.
@@ -71,8 +71,8 @@ type ChernoffRow struct {
 	Upto    []float64 `json:"upto,omitempty"`
 }
 
-// upperProof holds how a record says that P_safe was bounded from above: by a method, at a witness.
-type upperProof struct {
+// UpperProof holds how a record says that P_safe was bounded from above: by a method, at a witness.
+type UpperProof struct {
 	Method     string        `json:"method"`
 	Witness    WitnessProof  `json:"witness"`
 	Tau        float64       `json:"tau,omitempty"`
@@ -83,15 +83,14 @@ type upperProof struct {
 }
 
 // ReadUpper is the field upper.
-func (p *proof) ReadUpper() (*upperProof, error) {
+func (p *proof) ReadUpper() (*UpperProof, error) {
 	if len(p.Upper) == 0 {
 		return nil, errors.New("proof: there is none of p_upper")
 	}
-	var u upperProof
-	if err := Strictly(p.Upper, &u); err != nil {
-		return nil, fmt.Errorf("proof: upper: %w", err)
-	}
+	u, err := Part[UpperProof]("upper", p.Upper)
 	switch {
+	case err != nil:
+		return nil, err
 	case u.Plans != nil && u.Method != "neuronsum":
 		return nil, fmt.Errorf("proof: upper: plans: method %.40q has none", u.Method)
 	case (u.Rows != nil || u.Rates != nil || u.Statements != nil) && u.Method != "chernoff":
@@ -100,8 +99,7 @@ func (p *proof) ReadUpper() (*upperProof, error) {
 	return &u, nil
 }
 
-// proof holds what identifies the certificate, beside the other fields. Phases, Leaves, Chernoff, Networks and
-// Upper are read where they are needed (strictly).
+// proof holds what identifies the certificate, beside the other fields. What is text is read where it is needed (Part).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`
 	Grids    [][][]float64   `json:"grids,omitempty"`
@@ -130,21 +128,6 @@ type EachProof struct {
 	Tau   []float64 `json:"tau,omitempty"`
 }
 
-// ReadEach is the field each of a proof.
-func (p *proof) ReadEach() (*EachProof, error) {
-	var e EachProof
-	if len(p.Each) == 0 {
-		return &e, nil
-	}
-	if err := Strictly(p.Each, &e); err != nil {
-		return nil, fmt.Errorf("proof: each: %w", err)
-	}
-	if len(e.Cells) > mostTree || len(e.Tau) > mostTree {
-		return nil, fmt.Errorf("proof: each: its lists have %d and %d numbers, the limit is %d", len(e.Cells), len(e.Tau), mostTree)
-	}
-	return &e, nil
-}
-
 // DecisionProof holds how a record says that a decision was shown.
 type DecisionProof struct {
 	Cells      []int         `json:"cells,omitempty"`
@@ -163,38 +146,14 @@ type DecisionProof struct {
 
 // ReadDecision is the field decision of a proof.
 func (p *proof) ReadDecision() (*DecisionProof, error) {
-	var d DecisionProof
-	if len(p.Decision) == 0 {
-		return &d, nil
-	}
-	if err := Strictly(p.Decision, &d); err != nil {
-		return nil, fmt.Errorf("proof: decision: %w", err)
-	}
-	if len(d.Cells) > mostTree || len(d.Tau) > mostTree {
-		return nil, fmt.Errorf("proof: decision: its lists have %d and %d numbers, the limit is %d", len(d.Cells), len(d.Tau), mostTree)
-	}
-	return &d, nil
+	d, err := Part[DecisionProof]("decision", p.Decision)
+	return &d, err
 }
 
-// meanProof holds how a record says that means were bounded.
-type meanProof struct {
+// MeanProof holds how a record says that means were bounded.
+type MeanProof struct {
 	Cells   []int         `json:"cells,omitempty"`
 	Witness *WitnessProof `json:"witness,omitempty"`
-}
-
-// ReadMean is the field mean of a proof.
-func (p *proof) ReadMean() (*meanProof, error) {
-	var m meanProof
-	if len(p.Mean) == 0 {
-		return &m, nil
-	}
-	if err := Strictly(p.Mean, &m); err != nil {
-		return nil, fmt.Errorf("proof: mean: %w", err)
-	}
-	if len(m.Cells) > mostTree {
-		return nil, fmt.Errorf("proof: mean: its cells have %d numbers, the limit is %d", len(m.Cells), mostTree)
-	}
-	return &m, nil
 }
 
 const mostTree = 1 << 20

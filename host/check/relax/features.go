@@ -69,6 +69,11 @@ type Chosen struct {
 	Slope           [][]float64
 }
 
+// NewChosen is of so many numbers, of which no line is taken yet.
+func NewChosen(n int) Chosen {
+	return Chosen{make([]float64, n), make([]float64, n), make([]float64, n), make([][]float64, n)}
+}
+
 // Take takes what the lower line says of z_j, or the upper.
 func (c *Chosen) Take(j int, s *Slopes, radius []float64, below bool) {
 	var apart, rises, falls arith.Sum
@@ -102,15 +107,21 @@ func (c *Chosen) Take(j int, s *Slopes, radius []float64, below bool) {
 	c.Reach[j] = max(0, min(varies.Hi(), max(arith.SumUp(s.Hi, -c.At[j]), arith.SumUp(c.At[j], -s.Lo))))
 }
 
-// CentreOf is a point of an interval: any will do as the centre.
-func CentreOf(lo, hi float64) float64 { return min(max(lo+(hi-lo)/2, lo), hi) }
+// CentresOf is a point of a box: any will do as the centre.
+func CentresOf(cell property.Box) []float64 {
+	c := make([]float64, len(cell.Lo))
+	for j := range c {
+		c[j] = arith.Middle(cell.Lo[j], cell.Hi[j])
+	}
+	return c
+}
 
 // RadiusOf returns how far the points of a box are at most from its centre, in each coordinate.
 func RadiusOf(cell property.Box) []float64 {
 	radius := make([]float64, len(cell.Lo))
 	for j, lo := range cell.Lo {
 		if hi := cell.Hi[j]; lo != hi {
-			c := CentreOf(lo, hi)
+			c := arith.Middle(lo, hi)
 			radius[j] = max(arith.SumUp(hi, -c), arith.SumUp(c, -lo))
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/check/curves"
+	net "psafe/host/model/network"
 )
 
 // Hidden is a hidden layer: bounds of its pre-activations and of its values, and lines
@@ -16,6 +18,20 @@ type Hidden struct {
 	// range is arg; else arg is pre.
 	Pool *pool
 	Arg  Span
+}
+
+// HiddenOf is a layer with these pre-activations; without lines where nothing chooses them.
+func HiddenOf(act net.Activation, pre Span, by *Choice) Hidden {
+	h := Hidden{Pre: pre, Z: NewSpan(len(pre.Lo)), Arg: pre}
+	for i, lo := range pre.Lo {
+		hi := pre.Hi[i]
+		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(act, lo), curves.ValueUp(act, hi)
+		if by != nil {
+			lower, upper := LinesAround(act, lo, hi, by)
+			h.Lower, h.Upper = append(h.Lower, lower), append(h.Upper, upper)
+		}
+	}
+	return h
 }
 
 // Through replaces s z by a zeta, plus what it adds to c: s z >= a zeta + (the addition),

@@ -14,8 +14,8 @@ type Line struct{ A, B float64 }
 // relaxers give lines below and above the activations that net.Activation.Kinked does not
 // describe, on [l, u].
 var relaxers = map[net.Kind]func(a net.Activation, l, u float64, by *Choice) (lower, upper Line){
-	net.Sigmoid:  func(_ net.Activation, l, u float64, by *Choice) (lower, upper Line) { return relaxSigmoid(l, u, by) },
-	net.Tanh:     func(_ net.Activation, l, u float64, by *Choice) (lower, upper Line) { return relaxTanh(l, u, by) },
+	net.Sigmoid:  relaxSigmoid,
+	net.Tanh:     relaxTanh,
 	net.Softplus: relaxConvex,
 	net.ELU:      relaxConvex,
 }
@@ -97,15 +97,15 @@ func (c *Choice) Decide(a, b float64) bool {
 }
 
 // relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line.
-func relaxSigmoid(l, u float64, by *Choice) (lower, upper Line) {
+func relaxSigmoid(_ net.Activation, l, u float64, by *Choice) (lower, upper Line) {
 	upper = sigmoidUpper(l, u, by)
 	below := sigmoidUpper(-u, -l, by)
 	return Line{below.A, arith.SumDown(1, -below.B)}, upper
 }
 
 // relaxTanh uses tanh(t) = 2 sigmoid(2t) - 1; the doublings are exact.
-func relaxTanh(l, u float64, by *Choice) (lower, upper Line) {
-	lower, upper = relaxSigmoid(2*l, 2*u, by)
+func relaxTanh(a net.Activation, l, u float64, by *Choice) (lower, upper Line) {
+	lower, upper = relaxSigmoid(a, 2*l, 2*u, by)
 	return Line{4 * lower.A, arith.SumDown(2*lower.B, -1)}, Line{4 * upper.A, arith.SumUp(2*upper.B, -1)}
 }
 

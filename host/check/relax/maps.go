@@ -95,25 +95,12 @@ func (l *Layer) substitute(a []float64, z Span, c *arith.Sum) (s Span) {
 // Unit is sign times neuron i as a row over its inputs, at its least.
 func (l *Layer) Unit(i int, sign float64) (s Span, c arith.Sum) {
 	s = NewSpan(l.In)
-	set := func(j, w int) {
+	l.meets(i, func(j, w int) {
 		if s.Lo[j], s.Hi[j] = l.W.Lo[w], l.W.Hi[w]; sign < 0 {
 			s.Lo[j], s.Hi[j] = -l.W.Hi[w], -l.W.Lo[w]
 		}
-	}
-	o := i
-	if l.At == nil {
-		for j := range l.In {
-			set(j, l.Number(j, i))
-		}
-	} else {
-		o = i % l.At.Channels
-		under := l.At.Under(i / l.At.Channels)
-		for _, k := range l.At.Kernels[o] {
-			if j := under[k]; j >= 0 {
-				set(int(j), int(k)*l.At.Channels+o)
-			}
-		}
-	}
+	})
+	o := i % len(l.B.Lo)
 	if sign < 0 {
 		c.Plus(-l.B.Hi[o])
 	} else {
@@ -144,17 +131,21 @@ func (l *Layer) wide() bool {
 
 // Each calls f for each input that neuron i meets, with the greatest |weight|.
 func (l *Layer) Each(i int, f func(j int, size float64)) {
+	l.meets(i, func(j, w int) { f(j, Abs(l.W.Lo[w], l.W.Hi[w])) })
+}
+
+// meets calls f for each input that neuron i meets, with the number of the weight.
+func (l *Layer) meets(i int, f func(j, w int)) {
 	if l.At == nil {
 		for j := range l.In {
-			f(j, Abs(l.W.Lo[l.Number(j, i)], l.W.Hi[l.Number(j, i)]))
+			f(j, l.Number(j, i))
 		}
 		return
 	}
 	o, under := i%l.At.Channels, l.At.Under(i/l.At.Channels)
 	for _, k := range l.At.Kernels[o] {
 		if j := under[k]; j >= 0 {
-			w := int(k)*l.At.Channels + o
-			f(int(j), Abs(l.W.Lo[w], l.W.Hi[w]))
+			f(int(j), int(k)*l.At.Channels+o)
 		}
 	}
 }

@@ -4,8 +4,10 @@
 package relax
 
 import (
+	"fmt"
+
 	"psafe/host/arith"
-	"psafe/host/check/curves"
+	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
@@ -38,6 +40,25 @@ const Tries = 32
 func NetworkOf(m *mold, weights [][]float64) (*Network, error) {
 	layers, err := m.Filled(weights, weights)
 	return &Network{Layers: layers, Graph: m.Graph}, err
+}
+
+// EachNetwork calls each for every network of a finite set, with its number and how often it is there.
+func EachNetwork(post *posterior.Posterior, each func(i int, count int64, n *Network) error) error {
+	set := post.Networks()
+	m, err := MoldOf(post.Network())
+	if err != nil {
+		return fmt.Errorf("posterior: %w", err)
+	}
+	for i, count := range set.Counts {
+		n, err := NetworkOf(m, set.Weights(i))
+		if err == nil {
+			err = each(i, count, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SafeOn reports whether S is proved on all of the boxes, of each by intervals or by lines.
@@ -91,28 +112,24 @@ func (p *Pass) HiddenLayer(k int) {
 		p.Hidden = append(p.Hidden, p.Pooled(k))
 		return
 	}
-	h := Hidden{Pre: l.Affine(p.Into(k)), Z: NewSpan(l.Out)}
+	pre := l.Affine(p.Into(k))
 	// By intervals alone the first layer is exact, and a dead neuron is dead.
 	_, kinked := l.Act.Kinked()
 	ways := p.Ways(k)
 	for i := range l.Out {
 		if !p.Graph.Used[k][i] {
-			h.Pre.Lo[i], h.Pre.Hi[i] = 0, 0 // it may be anything: nothing takes it
+			pre.Lo[i], pre.Hi[i] = 0, 0 // it may be anything: nothing takes it
 		} else if p.Ctx != nil && p.Ctx.Err() != nil {
-			h.Pre.Lo[i], h.Pre.Hi[i] = -arith.Inf, arith.Inf
-		} else if len(ways) > 0 && !(kinked && l.Act.DeadBelow() && h.Pre.Hi[i] <= 0) {
-			p.tighten(k, i, ways, &h.Pre)
+			pre.Lo[i], pre.Hi[i] = -arith.Inf, arith.Inf
+		} else if len(ways) > 0 && !(kinked && l.Act.DeadBelow() && pre.Hi[i] <= 0) {
+			p.tighten(k, i, ways, &pre)
 		}
 	}
-	for i := range l.Out {
-		h.Z.Lo[i], h.Z.Hi[i] = curves.ValueDown(l.Act, h.Pre.Lo[i]), curves.ValueUp(l.Act, h.Pre.Hi[i])
-		if p.Lines || p.Graph.Linear[k] {
-			lower, upper := LinesAround(l.Act, h.Pre.Lo[i], h.Pre.Hi[i], &p.By)
-			h.Lower, h.Upper = append(h.Lower, lower), append(h.Upper, upper)
-		}
+	by := &p.By
+	if !p.Lines && !p.Graph.Linear[k] {
+		by = nil
 	}
-	h.Arg = h.Pre
-	p.Hidden = append(p.Hidden, h)
+	p.Hidden = append(p.Hidden, HiddenOf(l.Act, pre, by))
 }
 
 // tighten intersects the interval of neuron i of layer k with what rows say.

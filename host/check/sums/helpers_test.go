@@ -72,7 +72,7 @@ func failUp(t *testing.T, post *posterior.Posterior, cells []property.Box, s *pr
 	return FailUp(t.Context(), post, cells, plans, enough)
 }
 
-// safeUp is SafeUp with rows that are likely to fail.
+// safeUp is FailUp at a witness, of rows that are likely to fail where S holds.
 func safeUp(t *testing.T, post *posterior.Posterior, s *property.Safe, at property.Box) (float64, error) {
 	t.Helper()
 	cost := costs(t, post, at, s, true)
@@ -90,5 +90,5 @@ func safeUp(t *testing.T, post *posterior.Posterior, s *property.Safe, at proper
 	if err != nil {
 		t.Fatal(err)
 	}
-	return SafeUp(t.Context(), post, rows, at, anyFail)
+	return FailUp(t.Context(), post, []property.Box{at}, [][]property.Row{rows}, anyFail)
 }

@@ -172,7 +172,7 @@ func (n *Network) atVertex(f *face, v []float64, i int) standIn {
 	}
 	if t.sd.Hi == 0 {
 		ends := arith.Of(arith.SumDown(t.mean.Lo, -radius), arith.SumUp(t.mean.Hi, radius))
-		value := arith.Of(curves.ValueDown(n.act, ends.Lo), curves.ValueUp(n.act, ends.Hi))
+		value := curves.Value(n.act, ends)
 		// One sign all over: low is s(t(v)) as well.
 		oneSign := centre.sd.Hi == 0 && (centre.mean.Lo > 0 && ends.Lo >= 0 || centre.mean.Hi <= 0 && ends.Hi <= 0)
 		if !f.loose && (len(f.vertices) == 1 || slope == 1 || oneSign) {
@@ -198,7 +198,7 @@ func (n *Network) atVertex(f *face, v []float64, i int) standIn {
 		if radius > 0 {
 			x = arith.Of(arith.SumDown(x.Lo, -radius), arith.SumUp(x.Hi, radius))
 		}
-		value := arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
+		value := curves.Value(n.act, x)
 		place(&h.high, value.Hi, m)
 		if len(f.vertices) == 1 || slope == 1 {
 			place(&h.low, value.Lo, m)

@@ -89,11 +89,8 @@ func (n *Network) atPoint(g *GridPoint, i int) standIn {
 	}
 	below := newShare(vars, arith.Interval{}, t.mean.Negated(), rest, max(-high, 0), max(-low, 0))
 	slope, _ := n.act.Kinked()
-	value := func(x arith.Interval) arith.Interval {
-		return arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
-	}
 	if t.sd.Hi == 0 && (low > 0 && above.up(low, high) == 0 || high <= 0 && below.up(-high, -low) == 0 || slope == 1) {
-		return standIn{constant: true, value: value(t.mean)}
+		return standIn{constant: true, value: curves.Value(n.act, t.mean)}
 	}
 	return n.cut(t, b, above, below)
 }
@@ -103,9 +100,6 @@ func (n *Network) atPoint(g *GridPoint, i int) standIn {
 // rounded.
 func (n *Network) cut(t normalVar, b *weightBins, above, below *share) standIn {
 	slope, _ := n.act.Kinked()
-	value := func(x arith.Interval) arith.Interval {
-		return arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
-	}
 	h := standIn{lost: normalTable().lost}
 	if t.sd.Hi == 0 {
 		b, h.lost = &weightBins{z: []float64{0, 0}, toLower: []float64{1}, toUpper: []float64{0}}, 0
@@ -146,7 +140,7 @@ func (n *Network) cut(t normalVar, b *weightBins, above, below *share) standIn {
 		default:
 			m := arith.Up(b.toLower[k] + b.toUpper[k])
 			place(&h.low, min(from.Lo, arith.ProductDown(slope, from.Lo), arith.ProductDown(slope, to.Hi)), m, 0)
-			placeHigh(max(value(from).Hi, value(to).Hi), m, 0, -1)
+			placeHigh(max(curves.ValueUp(n.act, from.Hi), curves.ValueUp(n.act, to.Hi)), m, 0, -1)
 			continue
 		}
 		for i, end := range []struct {
@@ -159,7 +153,7 @@ func (n *Network) cut(t normalVar, b *weightBins, above, below *share) standIn {
 			if from.Lo >= 0 && t.sd.Hi > 0 {
 				edge = k + i
 			}
-			placeHigh(value(end.at).Hi, end.p, ofValue, edge)
+			placeHigh(curves.ValueUp(n.act, end.at.Hi), end.p, ofValue, edge)
 		}
 	}
 	return h

@@ -82,17 +82,6 @@ func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box
 	return min(1, total), nil
 }
 
-// SafeUp is an upper bound, at most 1, of the probability that one of the rows is not positive at a
-// single x of the box witness, whichever it is; of no box it is 1. With rows of which one is not
-// positive where S holds, P_safe is no greater if such an x is in T. Where it is not enough, sums
-// are taken more finely, as in FailUp.
-func SafeUp(ctx context.Context, post *posterior.Posterior, rows []property.Row, witness property.Box, enough func(safe float64) bool) (float64, error) {
-	if witness.Lo == nil {
-		return 1, ctx.Err()
-	}
-	return FailUp(ctx, post, []property.Box{witness}, [][]property.Row{rows}, enough)
-}
-
 // rowBound bounds the probability that a row of stand-ins is not positive.
 type rowBound func(neurons []standIn, row property.Row) float64
 
