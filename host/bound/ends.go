@@ -1,6 +1,9 @@
 package bound
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Bounds of the units of a layer of a graph by rows: of upper ends first, then of lower ones, or where
 // that is too few rows for vectors of both together. A unit
@@ -30,6 +33,15 @@ type endRows struct {
 	upper []bool
 }
 
+// shallow is the form of rows that bound all units before tightenSigns: their intervals are those that the
+// layers above begin with, and would soon tell no sign.
+var shallow = form{most: 1}
+
+// isDeep reports whether rows of layer k go further than those of the form shallow.
+func (m *Model) isDeep(k int) bool {
+	return !slices.Equal(m.metBy(k, shallow), m.met(k))
+}
+
 // tightenSigns bounds the units of layer k of which it is open whether they are above 0: at the end that
 // seems nearer to 0, and where that has not told, at the other.
 func (p *pass) tightenSigns(k int, f form) {
@@ -54,12 +66,17 @@ func (p *pass) openSigns(k int, before []bool) (open, upper []bool) {
 	return open, upper
 }
 
-// tightenEnds bounds the units of layer k at one of their ends, or both, by rows in a form.
-func (p *pass) tightenEnds(k int, f form, ends whichEnds) {
-	p.tightenUnits(k, f, ends, p.unsettled(k), nil)
+// tightenEnds bounds the units of layer k at both of their ends by rows in a form.
+func (p *pass) tightenEnds(k int, f form) {
+	if v := p.layers[k].view; v != nil && v.both {
+		p.tightenUnits(k, f, bothEnds, p.unsettled(k), nil)
+		return
+	}
+	p.tightenUnits(k, f, upperEnds, p.unsettled(k), nil)
+	p.tightenUnits(k, f, lowerEnds, p.unsettled(k), nil)
 }
 
-// tightenUnits is tightenEnds of those units that are needed.
+// tightenUnits bounds those units that are needed at one of their ends, or both.
 func (p *pass) tightenUnits(k int, f form, ends whichEnds, needed, upper []bool) {
 	l, items := &p.layers[k], p.query.Batch.Items
 	var flown []endRows

@@ -63,16 +63,14 @@ func (p *pass) worthRows(l *layer) bool {
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, f := range p.forms(k) {
-		if _, off := p.off[k]; p.signs && p.layers[k].settles && !off && !p.chain {
+		switch _, off := p.off[k]; {
+		case p.chain:
+		case p.signs && !f.stop && p.layers[k].settles && !off && p.isDeep(k):
+			p.tightenEnds(k, shallow)
 			p.tightenSigns(k, f)
 			continue
-		}
-		if v := p.layers[k].view; v != nil && v.both {
-			p.tightenEnds(k, f, bothEnds)
-			continue
-		} else if !p.chain {
-			p.tightenEnds(k, f, upperEnds)
-			p.tightenEnds(k, f, lowerEnds)
+		default:
+			p.tightenEnds(k, f)
 			continue
 		}
 		bound := p.descend(k, p.denseRows(k), nil, f)
