@@ -63,14 +63,12 @@ func (p *pass) worthRows(l *layer) bool {
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, f := range p.forms(k) {
-		switch _, off := p.off[k]; {
-		case p.chain:
-		case p.signs && !f.stop && p.layers[k].settles && !off && p.isDeep(k):
-			p.tightenEnds(k, shallow)
-			p.tightenSigns(k, f)
+		if v := p.layers[k].view; v != nil && v.both {
+			p.tightenEnds(k, f, bothEnds)
 			continue
-		default:
-			p.tightenEnds(k, f)
+		} else if !p.chain {
+			p.tightenEnds(k, f, upperEnds)
+			p.tightenEnds(k, f, lowerEnds)
 			continue
 		}
 		bound := p.descend(k, p.denseRows(k), nil, f)

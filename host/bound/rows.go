@@ -60,10 +60,7 @@ func (l *layer) pass(passed []int, k int) {
 
 // met lists the layers that rows of layer k go through: all those below, of the property, and
 // those on the way of rows of hidden layers otherwise.
-func (m *Model) met(k int) []bool { return m.metBy(k, m.lineForm(k)) }
-
-// metBy is met of rows in a form.
-func (m *Model) metBy(k int, f form) []bool {
+func (m *Model) met(k int) []bool {
 	met, reached, passed := make([]bool, k), make([]bool, k), make([]int, k)
 	reach := func(l int) {
 		for _, s := range m.layers[l].feed {
@@ -74,7 +71,7 @@ func (m *Model) metBy(k int, f form) []bool {
 	}
 	reach(k)
 	for l := k - 1; l >= 0; l-- {
-		if reached[l] && !f.stops(&m.layers[l], passed[l]) {
+		if reached[l] && !m.lineForm(k).stops(&m.layers[l], passed[l]) {
 			met[l] = true
 			reach(l)
 			m.layers[l].pass(passed, l)
