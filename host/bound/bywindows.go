@@ -1,7 +1,5 @@
 package bound
 
-import "slices"
-
 // Passes that see the network by windows (windows.go).
 
 // through has f work on the windows of a sight. Of the arrays that f makes there only those that it
@@ -22,40 +20,6 @@ func (p *pass) through(v *view, s *sight, f func() []Array) []Array {
 		p.own(a)
 	}
 	return kept
-}
-
-// sightsOf are sights of the starts of some units, of all images: those with most first, so that of those
-// that go down together each has about as many.
-func (p *pass) sightsOf(v *view, units []bool) (sights []sight) {
-	most := make([]int, v.starts[0]*v.starts[1])
-	for at := 0; at < len(units); at += v.perStart {
-		n := 0
-		for _, is := range units[at : at+v.perStart] {
-			if is {
-				n++
-			}
-		}
-		start := at / v.perStart % len(most)
-		most[start] = max(most[start], n)
-	}
-	var starts []int
-	for start, n := range most {
-		if n > 0 {
-			starts = append(starts, start)
-		}
-	}
-	slices.SortStableFunc(starts, func(a, b int) int { return most[b] - most[a] })
-	for chosen := range slices.Chunk(starts, v.each) {
-		s := sight{n: len(chosen), rows: v.perStart, chosen: chosen, seen: make([]list, len(v.Places))}
-		for i := range v.Places {
-			if v.Reached[i] {
-				seen := v.seenBy(&s, i)
-				s.seen[i] = list{p.holding(seen), len(seen)}
-			}
-		}
-		sights = append(sights, s)
-	}
-	return sights
 }
 
 // rowsOfStart is a run of the rows of a start.

@@ -22,7 +22,7 @@ func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
 		panic("bound: PropagateCLBP: rows for another number of inputs")
 	}
 	p := &clbpPass{Deviations: c, query: query, pass: pass{
-		Model: c.model, signs: query.Signs, layers: c.model.layers, shift: c.model.shifts, scratch: scratch{owner: c.model.dev},
+		Model: c.model, layers: c.model.layers, shift: c.model.shifts, scratch: scratch{owner: c.model.dev},
 		query: Query{Propagation: LBP, Boxes: c.mean, Inputs: query.Inputs.Inputs, Rows: query.Rows, Observe: query.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
 	}}

@@ -40,9 +40,6 @@ type CLBPQuery struct {
 	Quantiles Quantiles
 	// Apart, if it is not nil, has the quantiles of each item, in the place of Quantiles.
 	Apart []Quantiles
-	// Signs says that rows are taken down of those units max(t, 0) alone of which it is open whether they
-	// are above 0, in networks that are no chain: less work, and looser bounds of the others.
-	Signs bool
 	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
 	// of the property's rows: on the host, which takes longer than the rest.
 	Sharp bool

@@ -111,35 +111,6 @@ func (p *pass) negatedBiases(k int) Interval {
 	})
 }
 
-// besideNegated is the matrix of layer k with its biases, and beside each row of it the same times -1.
-func (p *pass) besideNegated(k int) (w, b Interval) {
-	l, boxes := &p.layers[k], 1
-	w, b, _ = p.matrix(k)
-	minus, _, _ := p.negatedMatrix(k)
-	if l.weighted {
-		boxes = p.query.Boxes.count
-	}
-	beside := func(a, other Interval, rows int) Interval {
-		join := func(x, y Array) Array {
-			out, of := p.array(rows*2*l.channels), p.span(0, l.channels)
-			for i, in := range []Array{x, y} {
-				p.launch(Gather{Out: out, In: in, Index: of, P: rows, N: l.channels, T: l.channels, At: i * l.channels, Total: 2 * l.channels, R: 1})
-			}
-			p.release(of)
-			return out
-		}
-		lo := join(a.Lo, other.Lo)
-		if a.Lo == a.Hi {
-			return Interval{lo, lo}
-		}
-		return Interval{lo, join(a.Hi, other.Hi)}
-	}
-	both := once(&p.cache.beside, k, func() [2]Interval {
-		return [2]Interval{beside(w, minus, boxes*l.taps), beside(b, p.negatedBiases(k), boxes)}
-	})
-	return both[0], both[1]
-}
-
 // negated is n numbers times -1: as one row over n things each of which is -1 of another.
 func (p *pass) negated(a Array, n int) Array {
 	out, c, none := p.array(n), p.array(n), p.filled(0, n)

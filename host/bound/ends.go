@@ -15,8 +15,6 @@ const (
 	lowerEnds whichEnds = iota
 	upperEnds
 	bothEnds
-	// eitherEnd: of each unit one, as endRows.upper says.
-	eitherEnd
 )
 
 // endRows are rows of n units of each item.
@@ -26,65 +24,25 @@ type endRows struct {
 	// unit are their numbers in the layer, or in what a window sees of it, [Items x n], and place
 	// those among the units of all images, -1 where an item has fewer units.
 	unit, place []int
-	// upper says for the units of all images whether it is the upper end, of eitherEnd.
-	upper []bool
 }
 
-// tightenSigns bounds the units of layer k of which it is open whether they are above 0: at the end that
-// seems nearer to 0, and where that has not told, at the other.
-func (p *pass) tightenSigns(k int, f form) {
-	open, upper := p.openSigns(k, nil)
-	p.tightenUnits(k, f, eitherEnd, open, upper)
-	open, upper = p.openSigns(k, upper)
-	p.tightenUnits(k, f, eitherEnd, open, upper)
-}
-
-// openSigns says which units of layer k may be above 0 and below it, and whether it is the upper end that
-// is to be bounded: another one than before, if that is not nil. After an error there are none.
-func (p *pass) openSigns(k int, before []bool) (open, upper []bool) {
-	n := p.query.Batch.Items * p.layers[k].out
-	open, upper = make([]bool, n), make([]bool, n)
-	lo, hi, err := p.readPair(p.hidden[k].pre.Lo, p.hidden[k].pre.Hi)
-	for i := range lo {
-		open[i] = err == nil && !(lo[i] >= 0 || hi[i] <= 0)
-		if upper[i] = -lo[i] > hi[i]; before != nil {
-			upper[i] = !before[i]
-		}
-	}
-	return open, upper
-}
-
-// tightenEnds bounds the units of layer k at one of their ends, or both, by rows in a form.
+// tightenEnds bounds the units of layer k at one of their ends by rows in a form.
 func (p *pass) tightenEnds(k int, f form, ends whichEnds) {
-	p.tightenUnits(k, f, ends, p.unsettled(k), nil)
-}
-
-// tightenUnits is tightenEnds of those units that are needed.
-func (p *pass) tightenUnits(k int, f form, ends whichEnds, needed, upper []bool) {
 	l, items := &p.layers[k], p.query.Batch.Items
+	needed := p.unsettled(k)
 	var flown []endRows
 	var bounds []Array
 	down := func(first []int, width, most int) (of []Array) {
 		for _, u := range cutEnds(ends, needed, first, width, most) {
-			u.upper = upper
 			flown, of = append(flown, u), append(of, p.descend(k, p.unitRows(k, &u), &u, f))
 		}
 		bounds = append(bounds, of...)
 		return of
 	}
 	if v := l.view; v != nil {
-		sights := v.sights
-		if ends == eitherEnd {
-			sights = p.sightsOf(v, needed)
-		}
-		for i := range sights {
-			s := &sights[i]
+		for i := range v.sights {
+			s := &v.sights[i]
 			p.through(v, s, func() []Array { return down(s.firsts(items, l.out, v.perStart), v.perStart, v.part) })
-			if s.chosen != nil {
-				for _, seen := range s.seen {
-					p.release(seen.at)
-				}
-			}
 		}
 	} else {
 		down((&sight{n: 1}).firsts(items, l.out, l.out), l.out, l.chunk)
@@ -115,8 +73,8 @@ func (p *pass) unsettled(k int) []bool {
 // firsts are, for each image and start, the number of its first unit among those of all images.
 func (s *sight) firsts(images, out, perStart int) (first []int) {
 	for i := range images {
-		for j := range s.n {
-			first = append(first, i*out+s.start(j)*perStart)
+		for start := s.at; start < s.at+s.n; start++ {
+			first = append(first, i*out+start*perStart)
 		}
 	}
 	return first
@@ -140,9 +98,6 @@ func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs 
 	}
 	for at := 0; at < longest; at += most {
 		u := endRows{ends: ends, n: min(most, longest-at)}
-		if ends == eitherEnd {
-			u.n = min(most, max(u.n, wholeVectors/2))
-		}
 		if u.n > wholeVectors {
 			u.n = min(most, (u.n+wholeVectors-1)/wholeVectors*wholeVectors)
 		}
@@ -178,11 +133,6 @@ func whereTheyBelong(runs []endRows, bounds [][]float64, items, out int) []float
 				all[to], all[to+out] = bounds[i][lower], bounds[i][lower+u.n]
 			case upperEnds:
 				all[to+out] = bounds[i][at]
-			case eitherEnd:
-				if u.upper[place] {
-					to += out
-				}
-				all[to] = bounds[i][at]
 			default:
 				all[to] = bounds[i][at]
 			}

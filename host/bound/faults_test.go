@@ -21,7 +21,6 @@ type asked struct {
 	post  *posterior.Posterior
 	boxes []property.Box
 	rows  [][]property.Row
-	signs bool // of CLBPQuery
 }
 
 func askOf(r *rand.Rand, post *posterior.Posterior) *asked {
@@ -242,7 +241,7 @@ func TestUnitsInParts(t *testing.T) {
 func TestEveryCallFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 0))
 	chain := askOf(r, noisyNet(r, network.ReLU, .02, 3, 4, 4, 2))
-	one := &asked{post: chain.post, boxes: chain.boxes[:1], rows: chain.rows[:1]}
+	one := &asked{chain.post, chain.boxes[:1], chain.rows[:1]}
 	works := map[string]func(bound.Device) ([]float64, error){"chain, phases": one.byPhases, "chain, leaves": one.byLeaves, "chain, refined": chain.byBoxes(bound.LBP, true)}
 	for name, a := range map[string]*asked{
 		"chain": chain, "convolution": askOf(r, convtest.Named("leastConv").Posterior(1)),

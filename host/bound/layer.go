@@ -281,8 +281,6 @@ type view struct {
 // number row and the next rows.
 type sight struct {
 	at, n, row, rows int
-	// chosen are the starts where they are not in their order (sightsOf).
-	chosen []int
 	// units are their rows among those of all starts, which are one after the other from first on; seen, by layer and for
 	// the input, what their windows have of it: positions, or numbers of an input with channels
 	// first.

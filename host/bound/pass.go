@@ -99,8 +99,6 @@ type pass struct {
 	margins Margins
 	hooks   *hooks
 	cache   passCache
-	// signs is CLBPQuery.Signs.
-	signs bool
 	// off is by how much pre-activations of layers may be off, whatever the weights (Splits.Allow).
 	off map[int]Interval
 	// shift says that weights are those of the mean network, whose layer 0 hands the inputs on.
@@ -151,8 +149,6 @@ type passCache struct {
 	x Interval
 	// matrices are the weight boxes of layers as matrices, negated the same times -1.
 	matrices, negated map[int]Interval
-	// beside are matrices and biases of besideNegated.
-	beside map[int][2]Interval
 	// opposite are biases times -1.
 	opposite map[int]Interval
 	filled   map[filling]Array

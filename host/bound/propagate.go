@@ -63,10 +63,6 @@ func (p *pass) worthRows(l *layer) bool {
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
 	for _, f := range p.forms(k) {
-		if _, off := p.off[k]; p.signs && p.layers[k].settles && !off && !p.chain {
-			p.tightenSigns(k, f)
-			continue
-		}
 		if v := p.layers[k].view; v != nil && v.both {
 			p.tightenEnds(k, f, bothEnds)
 			continue

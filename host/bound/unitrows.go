@@ -30,21 +30,9 @@ func (p *pass) denseRows(k int) *flight {
 func (p *pass) unitRows(k int, u *endRows) *flight {
 	l, items := &p.layers[k], p.query.Batch.Items
 	w, b, perBox := p.matrix(k)
-	channels, unitOf := l.channels, func(i int) int { return u.unit[i] }
-	switch u.ends {
-	case upperEnds:
+	if u.ends == upperEnds {
 		w, _, _ = p.negatedMatrix(k)
 		b = p.negatedBiases(k)
-	case eitherEnd: // as a layer with twice the channels has it
-		w, b = p.besideNegated(k)
-		channels = 2 * l.channels
-		unitOf = func(i int) int {
-			unit := u.unit[i]/l.channels*channels + u.unit[i]%l.channels
-			if u.place[i] >= 0 && u.upper[u.place[i]] {
-				unit += l.channels
-			}
-			return unit
-		}
 	}
 	n := items * u.n
 	s, c := Interval{Lo: p.array(n * l.in)}, Interval{Lo: p.array(n)}
@@ -54,13 +42,13 @@ func (p *pass) unitRows(k int, u *endRows) *flight {
 	if w.Lo != w.Hi || l.meets {
 		s.Hi = p.array(n * l.in)
 	}
-	placed, unit := s, p.listed(n, unitOf)
+	placed, unit := s, p.listed(n, func(i int) int { return u.unit[i] })
 	if s.Hi == nil { // coefficients are numbers
 		s.Hi = s.Lo
 	}
 	p.launch(PlaceRows{
 		S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: unit, Each: true, P: items, PerBox: perBox,
-		R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: channels,
+		R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 	})
 	p.release(unit)
 	// An interval of a coefficient becomes a number, the chord, before rows part for the sources.

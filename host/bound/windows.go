@@ -55,30 +55,6 @@ func (m *Model) pays(v *view) bool {
 	return v.rowWork() <= m.cuts.windows*whole
 }
 
-// SignsPay reports whether CLBPQuery.Signs may leave out most of the work of a pass: rows of units max(t, 0)
-// of a network that is no chain.
-func (m *Model) SignsPay() bool {
-	all, signs, whole := 0.0, 0.0, 0.0
-	for k := range m.layers[:len(m.layers)-1] {
-		l, row, n := &m.layers[k], whole, 0
-		switch {
-		case l.pool && l.oneChannel:
-			n = len(l.hostMembers)
-		case !l.pool && l.needed && (l.weighted || l.opens) && (l.opens || l.meetsClosed):
-			n = 2 * l.out
-		}
-		if l.view != nil {
-			row = l.view.rowWork()
-		}
-		all += float64(n) * row
-		if l.settles {
-			signs += float64(n) * row
-		}
-		whole += l.work()
-	}
-	return !m.chain && signs > all/2
-}
-
 // rowWork returns how many multiplications a row takes on its way down.
 func (v *view) rowWork() float64 {
 	work := 0.0
@@ -169,41 +145,28 @@ func (u *uploader) sight(v *view, s sight) {
 		v.sights = append(v.sights, s)
 		return
 	}
-	for i := range v.Places {
-		if v.Reached[i] {
-			seen := v.seenBy(&s, i)
-			s.seen[i] = list{u.numbers(len(seen), func(e int) float64 { return seen[e] }), len(seen)}
+	for i, p := range v.Places {
+		if !v.Reached[i] {
+			continue
 		}
-	}
-	v.sights = append(v.sights, s)
-}
-
-// start is start i of a sight.
-func (s *sight) start(i int) int {
-	if s.chosen != nil {
-		return s.chosen[i]
-	}
-	return s.at + i
-}
-
-// seenBy lists what the windows of a sight have of layer i, or of the input.
-func (v *view) seenBy(s *sight, i int) (seen []float64) {
-	image := v.Layouts[i]
-	for at := range s.n {
-		start := s.start(at)
-		for _, j := range v.Places[i].At(start/v.starts[1], start%v.starts[1], image.Image) {
-			if !image.ChannelsFirst {
-				seen = append(seen, float64(j))
-				continue
-			}
-			for c := range image.Channels {
-				if j < 0 {
-					seen = append(seen, -1)
-				} else {
-					seen = append(seen, float64(c*image.Height*image.Width+j))
+		image := v.Layouts[i]
+		var seen []float64
+		for start := s.at; start < s.at+s.n; start++ {
+			for _, j := range p.At(start/v.starts[1], start%v.starts[1], image.Image) {
+				if !image.ChannelsFirst {
+					seen = append(seen, float64(j))
+					continue
+				}
+				for c := range image.Channels {
+					if j < 0 {
+						seen = append(seen, -1)
+					} else {
+						seen = append(seen, float64(c*image.Height*image.Width+j))
+					}
 				}
 			}
 		}
+		s.seen[i] = list{u.numbers(len(seen), func(e int) float64 { return seen[e] }), len(seen)}
 	}
-	return seen
+	v.sights = append(v.sights, s)
 }

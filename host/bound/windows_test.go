@@ -122,7 +122,7 @@ func (a *asked) noiseCut(t *testing.T, m *bound.Model, observe func(string, int,
 		for k := range a.post.Layers {
 			q.Many = append(q.Many, 3+float64(k)/8)
 		}
-		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q, Signs: a.signs, Observe: observe})
+		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q, Observe: observe})
 		check(t, err)
 		for level := range n.ByLines.Mean {
 			noise("mean", level, n.ByLines.Mean[level])

@@ -41,9 +41,6 @@ type method struct {
 	// features says that the last layer alone is random, and cells are bounded by the tails of
 	// judgeOnTop in the same pass.
 	features bool
-	// signs says that cells are bounded with rows of those hidden units alone of which it is open whether
-	// they are above 0 (bound.CLBPQuery), where that shows all that can be shown.
-	signs bool
 	// even says that cells are cut in their widest coordinate, and not in the one that matters most.
 	even bool
 }
@@ -227,7 +224,6 @@ func (m method) margins(on *bound.Model, cells []*cell, q bound.CLBPQuery) (*bou
 	}
 	defer on.ReleaseRows(dr)
 	q.Inputs, q.Rows = in, dr
-	q.Signs = m.signs
 	q.Sharp, q.Slopes, q.HiddenSlopes, q.Features = m.sharp(), m.slopes(), m.hiddenSlopes(), m.features
 	return conc.PropagateCLBP(q)
 }

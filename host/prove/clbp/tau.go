@@ -70,23 +70,10 @@ func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
 	if m.alone() {
 		return nil
 	}
-	refute := func() error { return m.refute(ctx, cells) }
-	if !top && m.e.Posterior.Independent() && m.e.Model.SignsPay() {
-		quick := m
-		quick.signs = true
-		if err := quick.judgeAt(ctx, cells, m.firstTau()); err != nil {
-			return err
-		}
-		if err := refute(); err != nil {
-			return err
-		}
-		cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.refuted || c.fail < 1 })
-		refute = func() error { return nil }
-	}
 	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil || top { // no hidden bound can fail, at any tau
 		return err
 	}
-	if err := refute(); err != nil {
+	if err := m.refute(ctx, cells); err != nil {
 		return err
 	}
 	up, down := m.tausUp(), m.tausUp()

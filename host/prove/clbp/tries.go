@@ -171,10 +171,6 @@ func (m method) pass(on *bound.Model, part []asked) ([]engine.Answer, error) {
 	return answers, nil
 }
 
-// signsGap is how much more than its budget, as a part of that, a cell may fail by its rows where it is
-// bounded by signs: then no other bounds of hidden units at this tau would make a p_lower that is greater.
-const signsGap = 0x1p-40
-
 // answer is what follows for a try from its items of a pass, the first of which is item first.
 func (m method) answer(on *bound.Model, a asked, n *bound.CLBPMargins, looked []considered, first int) (engine.Answer, error) {
 	var numbers []float64
@@ -194,9 +190,6 @@ func (m method) answer(on *bound.Model, a asked, n *bound.CLBPMargins, looked []
 		fail, err := m.failUp(&has, n, i, next.rest[0], looked[i])
 		if err != nil {
 			return engine.Answer{}, err
-		}
-		if m.signs && fail > min(Enough, m.budgetUp(&has, n, i, next.rest[0])*(1+signsGap)) {
-			fail = 1 // more rows may show more
 		}
 		numbers = append(numbers, noisesOf(&has, n, i)...) // with what was sharpened
 		has.take(fail, next.rest[0])
