@@ -102,20 +102,6 @@ func (a *ascent) climb(rounds int) error {
 	return nil
 }
 
-// proved reports whether the rows of all trees are proved, and has those of a tree that are stay as they are.
-func (a *ascent) proved() bool {
-	open := map[int]bool{}
-	for c, v := range a.best {
-		if !(v >= 0) {
-			open[a.tree[c]] = true
-		}
-	}
-	for c, t := range a.tree {
-		a.ended[c] = !open[t]
-	}
-	return len(open) == 0
-}
-
 const (
 	ascentRate  = 0.25
 	ascentDecay = 0.97

@@ -61,22 +61,6 @@ func (p *phased) tree() (bool, error) {
 	return true, nil
 }
 
-// inTurn are the roots of trees that grow one after the other, or some beside each other: then more is asked of the
-// device at a time. All have to be proved, so that only what has been tried where one is not depends on it.
-func (p *phased) inTurn(roots []*knot) (turns [][]*knot) {
-	mixed := slices.ContainsFunc(roots, func(k *knot) bool { return len(k.clause) > 1 })
-	if p.beside && !p.task.InTurn && !mixed && len(roots) > 0 {
-		for t, k := range roots {
-			k.tree = t
-		}
-		return [][]*knot{roots}
-	}
-	for _, k := range roots {
-		turns = append(turns, []*knot{k})
-	}
-	return turns
-}
-
 // root is a clause on the whole box.
 func (p *phased) root(clause []int) *knot {
 	k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), at: p.rootPiece()}
@@ -175,22 +159,6 @@ func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
 	return waiting, nil
 }
 
-// last takes the last sub-problems of each tree, as many as are cut at a time, up to so many in all.
-func (p *phased) last(waiting []*knot, most int) (now, later []*knot) {
-	taken := map[int]int{}
-	for _, k := range slices.Backward(waiting) {
-		if taken[k.tree] < p.batch && len(now) < most {
-			taken[k.tree]++
-			now = append(now, k)
-		} else {
-			later = append(later, k)
-		}
-	}
-	slices.Reverse(now)
-	slices.Reverse(later)
-	return now, later
-}
-
 // cut cuts sub-problems in two and returns the parts that are not proved.
 func (p *phased) cut(knots []*knot) ([]*knot, error) {
 	parts, err := p.branch(knots)
@@ -273,27 +241,6 @@ func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 		}
 	}
 	return open, nil
-}
-
-// packs are sub-problems, tree by tree, of which as many go down together as may: as if each tree were alone, or more.
-func (p *phased) packs(knots []*knot) (packs [][]*knot) {
-	knots = slices.Clone(knots)
-	slices.SortStableFunc(knots, func(a, b *knot) int { return cmp.Compare(a.tree, b.tree) })
-	from, end := 0, 0
-	for end < len(knots) {
-		n := 1 // as many of a tree as would go down together
-		for end+n < len(knots) && n < p.most && knots[end+n].tree == knots[end].tree {
-			n++
-		}
-		if end+n-from > p.most {
-			packs, from = append(packs, knots[from:end]), end
-		}
-		end += n
-	}
-	if end > from {
-		packs = append(packs, knots[from:])
-	}
-	return packs
 }
 
 // columns are sub-problems as rows for the device.

@@ -63,11 +63,12 @@ func TestTogether(t *testing.T) {
 	sum, one := 0, 0
 	for n := range testscale.Cases(t, 40) {
 		r := rand.New(rand.NewPCG(uint64(n), 223))
-		post, tasks := caseOf(r, []float64{0.01, 0.03}[n%2], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, 3}, {2, 16, 3}, {4, 8, 8, 8, 3}}[n%3]...)
+		classes := 3 + n%4
+		post, tasks := caseOf(r, []float64{0.01, 0.03}[n%2], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, classes}, {2, 16, classes}, {4, 8, 8, 8, classes}}[n%3]...)
 		how := How{Cells: 1 + n%2*7}
 		for i := range tasks {
 			if (n+i)%3 == 0 { // an OR
-				tasks[i].S = property.ArgmaxIsNever((tasks[i].Label+1)%3, 3)
+				tasks[i].S = property.ArgmaxIsNever((tasks[i].Label+1)%classes, classes)
 			}
 		}
 		p := bound.Precision(n % 2)
