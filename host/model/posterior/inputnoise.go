@@ -9,8 +9,16 @@ import (
 
 // WithInputNoise is the posterior of x -> f^w(x + xi), with xi_j ~ N(0, sd_j^2), sdLo_j <= sd_j <= sdHi_j,
 // independent of each other and of w, and drawn with w: the same for all x. The noise is the shift of a
-// first layer with gains of 1, which makes it a weight like others. p is of independent normal weights.
+// first layer with gains of 1, which makes it a weight like others. p is of independent normal weights, or one
+// network.
 func (p *Posterior) WithInputNoise(sdLo, sdHi []float64) (*Posterior, error) {
+	if s := p.finite; p.Kind == KindFinite && s.N() == 1 && s.DrawsOf == "" { // one network, as ONNX files have it
+		c := p.AtMean()
+		for a, list := range c.Params() {
+			list.Mean = s.Weights(0)[a]
+		}
+		c.Input, p = p.Input, c
+	}
 	if p.Kind != KindGaussian {
 		return nil, fmt.Errorf("this posterior is %s: noise of the inputs is for independent normal weights, and for networks without deviations", p.Describe())
 	}

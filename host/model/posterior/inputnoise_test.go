@@ -41,6 +41,16 @@ func TestWithInputNoise(t *testing.T) {
 	if square /= float64(n); math.Abs(square-1) > 5*math.Sqrt(2/float64(n)) {
 		t.Errorf("noise has %v of its variance", square)
 	}
+	one := someSamples(t)
+	w, x, sd := one.Finite().Weights(0), make([]float64, one.Inputs()), make([]float64, one.Inputs())
+	single, err := FromFinite(one.Layers, &Finite{Counts: []int64{1}, Stack: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sd[0] = 1
+	if post, err := single.WithInputNoise(sd, sd); err != nil || !post.Shifts() || !slices.Equal(post.Network().OutputsApprox(post.Mean(), x), one.Network().OutputsApprox(w, x)) {
+		t.Errorf("one network: %v", err)
+	}
 	for kind, post := range others(t) {
 		sd := make([]float64, post.Inputs())
 		if _, err := post.WithInputNoise(sd, sd); err == nil || !strings.Contains(err.Error(), "independent normal weights") || strings.Contains(err.Error(), "\n") {
