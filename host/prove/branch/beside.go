@@ -7,11 +7,11 @@ import (
 
 // Trees of clauses that grow beside each other. What each finds is what it finds alone.
 
-// inTurn are the roots of trees that grow one after the other, or some beside each other: then more is asked of the
-// device at a time. All have to be proved, so that only what has been tried where one is not depends on it.
+// inTurn are the roots of trees that grow one after the other, or all beside each other (Task.Beside). All have to be
+// proved, so that only what has been tried where one is not depends on it.
 func (p *phased) inTurn(roots []*knot) (turns [][]*knot) {
 	mixed := slices.ContainsFunc(roots, func(k *knot) bool { return len(k.clause) > 1 })
-	if p.beside && !p.task.InTurn && !mixed && len(roots) > 0 {
+	if p.task.Beside && !mixed && len(roots) > 0 {
 		for t, k := range roots {
 			k.tree = t
 		}

@@ -29,8 +29,9 @@ type Task struct {
 	Noise *Noise
 	// Most is how many sub-problems may be looked at.
 	Most int
-	// InTurn says that it matters how many that takes where it is not proved.
-	InTurn bool
+	// Beside says that trees with Noise grow beside each other, so that more is asked of the device at a time: of what
+	// is not proved other numbers of sub-problems are looked at then. It is the task's, as rechecks do the same.
+	Beside bool
 	// Stop reports whether nobody wants to know any more; nil: never.
 	Stop func() bool
 	// Count, if it is not nil, is told of sub-problems as they are looked at.
@@ -130,7 +131,6 @@ func Together(m *bound.Model, net network.Network, weights bound.Explicit, tasks
 // on answers the task on a model in a search's turn.
 func (t *Task) on(m *bound.Model, net network.Network, boxes *bound.Boxes, turn *bound.Turn) (Answer, error) {
 	p := newPhased(t, net)
-	p.beside = bound.Wide(m.Device())
 	if t.Noise != nil {
 		p.proof = &Proof{}
 	}
@@ -178,8 +178,6 @@ type phased struct {
 	// batch is how many sub-problems are cut at a time, and first how many are before hidden neurons
 	// are refined.
 	batch, first int
-	// beside says that trees of a task with Noise grow beside each other.
-	beside bool
 	// bounds are all that the device has said of sub-problems.
 	bounds []float64
 	// proof holds what is noted of how it was proved, nil if nobody wants to know.

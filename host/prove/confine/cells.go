@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"psafe/host/bound"
 	"psafe/host/prove/branch"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
@@ -88,7 +89,7 @@ func (s *search) all(ctx context.Context, roots []*cell) (bool, error) {
 func (s *search) try(ctx context.Context, c *cell, most int, more bool) (bool, error) {
 	// It is the device that ends work whose time is up: an answer that was cut short would be another than
 	// that of a recheck.
-	a := &asked{task: &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most, InTurn: more}}
+	a := &asked{task: &branch.Task{Box: c.box, Safe: &s.task.S, Noise: s.noise, Most: most, Beside: !more && bound.Wide(s.e.Device)}}
 	if s.ask(a); a.err != nil {
 		return false, a.err
 	}

@@ -23,7 +23,8 @@ type wide struct{ *devicetest.Faulty }
 func (d wide) PreferredBatchBytes() int64 { return d.MemoryLimit() }
 
 // counted certifies tasks on a device that calls before of what it does, and says how often rows arrived at inputs.
-func counted(t *testing.T, post *posterior.Posterior, how How, tasks []property.Task, dev *devicetest.Faulty, isWide bool, before func(bound.Operation) error) (results []*claim.Result, arrived int, err error) {
+// recheck is the share of time in which a device beside it, which is not wide, is asked again.
+func counted(t *testing.T, post *posterior.Posterior, how How, tasks []property.Task, dev *devicetest.Faulty, isWide bool, recheck float64, before func(bound.Operation) error) (results []*claim.Result, arrived int, err error) {
 	t.Helper()
 	on := bound.Device(dev)
 	if isWide {
@@ -33,6 +34,7 @@ func counted(t *testing.T, post *posterior.Posterior, how How, tasks []property.
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Recheck(engine.Recheck{Share: recheck, Tell: func(d *engine.Dropped) { t.Errorf("dropped: %v", d) }})
 	dev.Before = func(op bound.Operation) error {
 		if _, is := op.(bound.Concretize); is {
 			arrived++
@@ -58,7 +60,7 @@ func same(a, b []*claim.Result) bool {
 func noFault(bound.Operation) error { return nil }
 
 // TestTogether: tasks that go on beside each other have the results that each has alone, cells and alternatives too, and
-// rows of all go down at once.
+// rows of all go down at once. Rechecks on a device that is not wide find the same numbers.
 func TestTogether(t *testing.T) {
 	sum, one := 0, 0
 	for n := range testscale.Cases(t, 40) {
@@ -72,11 +74,11 @@ func TestTogether(t *testing.T) {
 			}
 		}
 		p := bound.Precision(n % 2)
-		want, alone, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), false, noFault)
+		want, alone, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), false, 0, noFault)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, beside, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), true, noFault)
+		got, beside, err := counted(t, post, how, tasks, devicetest.NewFaulty(fallback.New(p)), true, float64(n/2%2), noFault)
 		if err != nil || !same(got, want) {
 			t.Fatalf("case %d: %v; other results beside each other", n, err)
 		}
@@ -87,13 +89,49 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestTriedInTurn: of a cell after which others may follow as many sub-problems are looked at on every device.
+func TestTriedInTurn(t *testing.T) {
+	differ := false
+	for n := range testscale.Cases(t, 30) {
+		post, tasks := caseOf(rand.New(rand.NewPCG(uint64(n), 227)), 0.01, 0.5, 3, 8, 7, 5)
+		left := map[bool][2]int{}
+		for _, more := range []bool{true, false} {
+			var of [2]int
+			for i, on := range []bound.Device{fallback.New(bound.Float64), wide{devicetest.NewFaulty(fallback.New(bound.Float64))}} {
+				e, err := engine.New(on, nil, post, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				noise, err := noiseOf(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := &search{e: e, ask: func(a *asked) { answer(t.Context(), e, []*asked{a}) }, noise: noise, task: &tasks[0], left: 1000}
+				if _, err := s.try(t.Context(), &cell{box: tasks[0].T[0]}, 200, more); err != nil {
+					t.Fatal(err)
+				}
+				of[i] = s.left
+				e.Close()
+			}
+			left[more] = of
+		}
+		if of := left[true]; of[0] != of[1] {
+			t.Errorf("case %d: %d sub-problems are left, on a wide device %d", n, of[0], of[1])
+		}
+		differ = differ || left[false][0] != left[false][1]
+	}
+	if !differ {
+		t.Error("trees never grow beside each other")
+	}
+}
+
 // TestTogetherFaults: whichever call fails of tasks that go on beside each other, once or from then on, results are the
 // same, and nothing is left on the device.
 func TestTogetherFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 223))
 	post, tasks := caseOf(r, 0.02, 0.2, 3, 8, 6, 2)
 	calls := 0
-	want, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, func(bound.Operation) error { calls++; return nil })
+	want, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, 0, func(bound.Operation) error { calls++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +139,7 @@ func TestTogetherFaults(t *testing.T) {
 	for n := 0; n < calls; n += 1 + calls/testscale.Cases(t, 150) {
 		for _, once := range []bool{true, false} {
 			at := 0
-			got, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, func(bound.Operation) error {
+			got, _, err := counted(t, post, How{Cells: 1}, tasks, devicetest.NewFaulty(fallback.New(bound.Float32)), true, 0, func(bound.Operation) error {
 				if at++; at == n+1 || at > n && !once {
 					return failed
 				}
