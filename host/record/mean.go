@@ -69,7 +69,7 @@ func (s *Sum) Add(x float64) {
 		panic(fmt.Sprintf("record: Sum.Add(%v): no probability", x))
 	}
 	s.n++
-	s.sum.SetPrec(sumBits).Add(&s.sum, big.NewFloat(x))
+	s.sum = *new(big.Float).SetPrec(sumBits).Add(&s.sum, big.NewFloat(x)) // a new one: copies share digits
 }
 
 // N returns how many numbers were added.

@@ -201,6 +201,9 @@ func TestSum(t *testing.T) {
 			case 3:
 				x *= 1e-320
 			}
+			before := s
+			s.Add(1) // which is of s alone
+			s = before
 			s.Add(x)
 			exact.Add(exact, new(big.Rat).SetFloat64(x))
 		}
