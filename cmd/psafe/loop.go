@@ -116,22 +116,31 @@ func (c *loopFlags) run(ctx context.Context, job *loop.Job, stdout, stderr io.Wr
 		return err
 	}
 	progress := c.device.begin(&job.Certify, stderr, c.progress, c.quiet)
+	certified := sync.OnceFunc(progress.end)
+	defer certified()
 	if !c.quiet {
-		plan := newProgress(stderr, c.progress)
-		if plan.what = "networks drawn for the plan"; c.progress == progressJSON { // which counts tasks
-			plan.word = progressNone
-		}
-		planned := sync.OnceFunc(plan.end)
-		defer planned()
-		job.Planning = func(done, total int) {
-			if plan.update(done, total); done == total {
-				planned()
+		counts := func(what string, before func()) (tell func(done, total int), end func()) {
+			drawn := newProgress(stderr, c.progress)
+			if drawn.what = what; c.progress == progressJSON { // which counts tasks
+				drawn.word = progressNone
 			}
+			end = sync.OnceFunc(drawn.end)
+			return func(done, total int) {
+				before()
+				if drawn.update(done, total); done == total {
+					end()
+				}
+			}, end
 		}
+		var ends [2]func()
+		job.Planning, ends[0] = counts("networks drawn for the plan", func() {})
+		job.Drawing, ends[1] = counts("drawn networks followed", certified)
+		defer ends[0]()
+		defer ends[1]()
 	}
 	defer endLate(job.Certify.TotalTimeLimit, stderr)()
 	r, err := job.Run(ctx)
-	progress.end()
+	certified()
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,9 @@ func (c *Checker) Loop(ctx context.Context, text []byte, each func()) (refused, 
 		return fmt.Errorf("loop: it is %.20q, the plant file says %s", r.Loop, p.Semantics()), nil
 	case p.Fresh && r.Steps != p.Steps || !p.Fresh && p.Goal == nil && r.Steps != 0:
 		return fmt.Errorf("steps: they are %d, the plant file says %d", r.Steps, p.Steps), nil
-	case r.Statement != saysOf(p, r.Steps):
+	case r.Steps < 0:
+		return fmt.Errorf("steps: they are %d", r.Steps), nil
+	case r.Statement != saysOf(p, r.Steps, !r.PLower.Is(0)):
 		return fmt.Errorf("statement: it is not that of the plant file"), nil
 	case r.Guarantee != record.Guarantee:
 		return fmt.Errorf("guarantee: it is %.80q", r.Guarantee), nil
@@ -131,20 +133,22 @@ func (r *looped) drawn(p *plant.Plant) error {
 		return fmt.Errorf("left: %d cells, %d networks leave", len(r.Left), r.Statistical.Unsafe)
 	}
 	for _, name := range r.Left {
-		if _, ok := p.CellOf(name); !ok {
-			return fmt.Errorf("left: %.40q is no cell of the grid", name)
+		if number, ok := p.CellOf(name); !ok || !loop.Starts(p, number) {
+			return fmt.Errorf("left: %.40q is no cell of the start set", name)
 		}
 	}
 	return nil
 }
 
 // saysOf is the statement that a lower bound is about.
-func saysOf(p *plant.Plant, steps int) string {
+func saysOf(p *plant.Plant, steps int, proved bool) string {
 	text := "once: over one draw of the network, which is kept: every trajectory from every start "
 	if p.Fresh {
 		text = "each-step: over a fresh draw of the network at each step, from each start by itself: the trajectory "
 	}
 	switch {
+	case p.Goal != nil && steps == 0 && !proved:
+		return text + "reaches the goal and is safe until then"
 	case p.Goal != nil:
 		return text + fmt.Sprintf("reaches the goal within %d steps and is safe until then", steps)
 	case p.Fresh:

@@ -4,6 +4,7 @@ package loop
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/read/plant"
@@ -34,14 +35,7 @@ type proof struct {
 // Lower returns a lower bound of the probability that the statement of a plant is about: by the cells that have rings. The
 // second number is the steps after which trajectories are in the goal, 0 for those that only stay safe for all time.
 func Lower(p *plant.Plant, rings map[int][]Ring) (lower *big.Rat, steps int, err error) {
-	c := &proof{Plant: p, rings: rings}
-	for _, s := range p.State {
-		var exact []*big.Rat
-		for _, e := range s.Edges {
-			exact = append(exact, new(big.Rat).SetFloat64(e))
-		}
-		c.edges = append(c.edges, exact)
-	}
+	c := newProof(p, rings)
 	for _, ends := range p.Between {
 		c.between = append(c.between, span{ends[0].Exact, ends[1].Exact})
 	}
@@ -53,6 +47,26 @@ func Lower(p *plant.Plant, rings map[int][]Ring) (lower *big.Rat, steps int, err
 		return lower, p.Steps, err
 	}
 	return c.byUnion()
+}
+
+func newProof(p *plant.Plant, rings map[int][]Ring) *proof {
+	c := &proof{Plant: p, rings: rings}
+	for _, s := range p.State {
+		var exact []*big.Rat
+		for _, e := range s.Edges {
+			exact = append(exact, new(big.Rat).SetFloat64(e))
+		}
+		c.edges = append(c.edges, exact)
+	}
+	return c
+}
+
+// Starts reports whether a cell may have a point of the start set.
+func Starts(p *plant.Plant, number int) bool { return newProof(p, nil).touches(number) }
+
+func (c *proof) touches(number int) bool {
+	box := c.box(number)
+	return !slices.ContainsFunc(c.Start, func(f *plant.Form) bool { return valueOf(f, box).hi.Sign() < 0 })
 }
 
 // starts finds the cells that touch the start set, which has to be within the grid.
@@ -74,12 +88,7 @@ func (c *proof) starts() error {
 		}
 	}
 	for number := range c.Cells() {
-		touches := true
-		box := c.box(number)
-		for _, f := range c.Start {
-			touches = touches && valueOf(f, box).hi.Sign() >= 0
-		}
-		if touches {
+		if c.touches(number) {
 			c.starting = append(c.starting, number)
 		}
 	}

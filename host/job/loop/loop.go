@@ -36,8 +36,8 @@ type Job struct {
 	Draws      int
 	Confidence float64
 	Seed       uint64
-	// Planning, if it is set, hears how many of the networks that the plan looks at have been drawn.
-	Planning func(done, total int)
+	// Planning and Drawing, if set, hear how many networks have been drawn, for the plan and for the upper bound.
+	Planning, Drawing func(done, total int)
 }
 
 // The draws of psafe loop if nobody says others.
@@ -133,8 +133,10 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 		return nil, fmt.Errorf("--method %v draws boxes or networks, and is not for cells: leave --method out", by)
 	}
 	l := loop.New(p)
-	if j.Planning == nil {
-		j.Planning = func(int, int) {}
+	for _, tell := range []*func(int, int){&j.Planning, &j.Drawing} {
+		if *tell == nil {
+			*tell = func(int, int) {}
+		}
 	}
 	cells, err := l.Plan(ctx, post, j.Planning)
 	if err != nil {
@@ -183,16 +185,17 @@ func (r *Result) fill(p *plant.Plant, proved *loop.Result, cells int) {
 	if r.Steps = p.Steps; !p.Fresh && p.Goal != nil && len(proved.Ranks) > 0 {
 		r.Steps = slices.Max(proved.Ranks)
 	}
-	r.Statement = Statement(p, r.Steps)
+	r.Statement = Statement(p, r.Steps, r.PLower > 0)
 }
 
-// draw bounds the probability from above by drawn networks. A bound from below that these contradict is an error.
+// draw bounds the probability from above by drawn networks, if there are starts to try. A bound from below that these
+// contradict is an error.
 func (j *Job) draw(ctx context.Context, r *Result, l *loop.Loop, post *posterior.Posterior) error {
 	if float64(j.Draws)*(1-float64(r.PLower)) < 0.5 {
 		return nil
 	}
-	found, err := l.Leave(ctx, post, loop.Draws{Networks: j.Draws, Seed: j.Seed}, r.Steps)
-	if err != nil {
+	found, err := l.Leave(ctx, post, loop.Draws{Networks: j.Draws, Seed: j.Seed}, r.Steps, j.Drawing)
+	if err != nil || found.Networks == 0 {
 		return err
 	}
 	s := claim.NewStatistic(found.Networks, 0, found.Left, j.Confidence)
@@ -208,14 +211,17 @@ func (j *Job) draw(ctx context.Context, r *Result, l *loop.Loop, post *posterior
 	return nil
 }
 
-// Statement says in words what the probability is of.
-func Statement(p *plant.Plant, steps int) string {
+// Statement says in words what the probability is of. Of a goal once that nothing is proved of steps may be 0: then it is
+// reached at any time.
+func Statement(p *plant.Plant, steps int, proved bool) string {
 	who := "over one draw of the network, which is kept: every trajectory from every start"
 	if p.Fresh {
 		who = "over a fresh draw of the network at each step, from each start by itself: the trajectory"
 	}
 	what := "stays safe for all time"
 	switch {
+	case p.Goal != nil && steps == 0 && !proved:
+		what = "reaches the goal and is safe until then"
 	case p.Goal != nil:
 		what = fmt.Sprintf("reaches the goal within %d steps and is safe until then", steps)
 	case p.Fresh:

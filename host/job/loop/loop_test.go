@@ -167,6 +167,12 @@ func TestDrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.Draws, j.Confidence, j.Seed, j.Certify.Out.Overwrite = 20, 0.9, 7, true
+		told := 0
+		j.Drawing = func(done, total int) {
+			if told += 1; done != told-1 || total != 20 {
+				t.Errorf("%d of %d networks, the %dth word", done, total, told)
+			}
+		}
 		r, err := j.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -174,6 +180,9 @@ func TestDrawn(t *testing.T) {
 		s := r.Statistical
 		if r.PLower != 0 || s == nil || s.Unsafe != 20 || s.Samples != 20 || s.Upper > 0.2 || s.Lower != 0 || r.Seed != 7 || len(r.Left) == 0 {
 			t.Fatalf("%s: %+v, %+v", semantics, r, s)
+		}
+		if j.Drawing = nil; told != 21 {
+			t.Errorf("%d words of drawn networks", told)
 		}
 		p, err := ReadPicture(j.Certify.Out.Path)
 		if err != nil || len(p.Left) != len(r.Left) {
@@ -187,6 +196,7 @@ func TestDrawn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		j.Drawing = func(int, int) {}
 		if err := j.draw(context.Background(), &Result{PLower: 0.9, Steps: plant.Steps}, loop.New(plant), post); err == nil || !strings.Contains(err.Error(), "contradict") {
 			t.Errorf("%s: 0.9 is proved, and 20 of 20 networks leave: %v", semantics, err)
 		}
@@ -196,6 +206,22 @@ func TestDrawn(t *testing.T) {
 		if change(); j.refuse([2]string{}) == nil {
 			t.Errorf("%d draws, confidence %v", j.Draws, j.Confidence)
 		}
+	}
+	// Where no start is found to try, nothing is said of networks.
+	if err := os.WriteFile(j.Plant, []byte(strings.Replace(string(text), "-0.5 <= v <= 0.5", "-0.5 <= v <= 0.5, x + v <= -1, x + v >= -1", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	j.Draws, j.Confidence = 9, 0.9
+	p, err := plant.Read(j.Plant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post, err := j.Certify.Posterior.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := new(Result); j.draw(context.Background(), r, loop.New(p), post) != nil || r.Statistical != nil {
+		t.Errorf("%+v", r.Statistical)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()

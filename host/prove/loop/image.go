@@ -62,7 +62,7 @@ func (l *Loop) StartOutside() bool {
 func bounds(set plant.Set, i int) (lo, hi float64) {
 	lo, hi = math.Inf(-1), math.Inf(1)
 	for _, f := range set {
-		if len(f.Terms) != 1 || f.Terms[0].Of.Of != nil || f.Terms[0].Of.Variable != i {
+		if of, alone := alone(f); !alone || of != i {
 			continue
 		}
 		by, c := arith.Of(f.Terms[0].By.Lo, f.Terms[0].By.Hi), arith.Of(f.Constant.Lo, f.Constant.Hi)
@@ -74,6 +74,14 @@ func bounds(set plant.Set, i int) (lo, hi float64) {
 		}
 	}
 	return lo, hi
+}
+
+// alone reports whether a form speaks of one variable by itself, and of which.
+func alone(f *plant.Form) (variable int, is bool) {
+	if len(f.Terms) != 1 || f.Terms[0].Of.Of != nil {
+		return 0, false
+	}
+	return f.Terms[0].Of.Variable, true
 }
 
 // quotient is a over b, exact if b is 1.

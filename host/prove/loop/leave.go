@@ -5,10 +5,12 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 
 	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/read/plant"
 	"psafe/internal/fault"
 )
 
@@ -19,7 +21,8 @@ type Draws struct {
 }
 
 // Leaving says of how many drawn networks it is proved that a trajectory breaks the statement: once, from any start
-// that was tried; each-step, from one start that was chosen before, with a network drawn at every step.
+// that was tried; each-step, from one start that was chosen before, with a network drawn at every step. Networks is 0 if
+// no start was found to try.
 type Leaving struct {
 	Networks, Left int
 	// Cells are start cells with a start of such a trajectory, in order.
@@ -37,11 +40,10 @@ const (
 	pilots = 16
 )
 
-// trial is a start, in a cell of the start set, and what the noise is all the time.
+// trial is a box that has a start, in a cell of the start set, and what the noise is all the time.
 type trial struct {
-	cell  int
-	start []float64
-	noise []arith.Interval
+	cell         int
+	start, noise []arith.Interval
 }
 
 // chase follows trajectories of drawn networks.
@@ -53,30 +55,42 @@ type chase struct {
 	steps  int
 	// late says that a trajectory breaks the statement that is not in the goal after so many steps.
 	late bool
+	// ended is the error of a context, which is asked for at each step: steps may take long.
+	ended func() error
 }
 
 // Leave draws networks and looks for starts whose trajectories leave the safe set before they are in the goal, or are
 // not there after as many steps as the statement says, 0 if it says none. What float64 finds is proved by intervals
-// (docs/theory.md, section 3.9). Networks are others than those that the plan has seen.
-func (l *Loop) Leave(ctx context.Context, post *posterior.Posterior, d Draws, steps int) (Leaving, error) {
-	c := chase{Loop: l, post: post, seed: d.Seed, steps: steps, late: l.Goal != nil && steps > 0 && steps <= horizon}
+// (docs/theory.md, section 3.9). Networks are others than those that the plan has seen. tell hears how many have been
+// followed, one call at a time.
+func (l *Loop) Leave(ctx context.Context, post *posterior.Posterior, d Draws, steps int, tell func(done, total int)) (Leaving, error) {
+	c := chase{Loop: l, post: post, seed: d.Seed, steps: steps, late: l.Goal != nil && steps > 0 && steps <= horizon, ended: ctx.Err}
 	if steps == 0 || steps > horizon {
 		c.steps = horizon
 	}
 	each := float64(d.Networks) * float64(c.steps) * float64(post.Network().Work()+200)
 	c.trials = l.trials(int(min(max(1, mostOperations/each), mostTrials)))
-	found := Leaving{Networks: d.Networks}
 	if len(c.trials) == 0 {
-		return found, ctx.Err()
+		return Leaving{}, ctx.Err()
 	}
+	found := Leaving{Networks: d.Networks}
 	first := draws
+	tell(0, d.Networks)
 	if l.Fresh {
 		if err := c.choose(ctx, first+d.Networks*c.steps); err != nil {
 			return found, err
 		}
 	}
 	broken := make([][]int, d.Networks) // the trials of each network, those that are proved negated
-	err := fault.OnCores(ctx, d.Networks, func(i int) { broken[i] = c.draw(first + i) })
+	var mu sync.Mutex
+	done := 0
+	err := fault.OnCores(ctx, d.Networks, func(i int) {
+		broken[i] = c.draw(first + i)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		tell(done, d.Networks)
+	})
 	if err != nil {
 		return found, err
 	}
@@ -137,16 +151,32 @@ func (l *Loop) trials(most int) (list []trial) {
 	return list
 }
 
-// startIn is a point of a cell that is in the start set: the middle, or next to it within the bounds of coordinates.
-func (l *Loop) startIn(cell int) (x []float64, ok bool) {
-	box := l.box(cell, nil)
-	for i, v := range box {
+// startIn is a point of a cell that is in the start set: the middle, or next to it within the bounds of coordinates. Where
+// bounds leave a coordinate one number, which may be no float64, it is a box that has such a point.
+func (l *Loop) startIn(cell int) (x []arith.Interval, ok bool) {
+	x = l.box(cell, nil)
+	thin := make([]bool, len(x))
+	for i, v := range x {
 		lo, hi := bounds(l.Start, i)
+		if thin[i] = hi-lo <= 1e-9*(v.Hi-v.Lo); thin[i] {
+			if !(v.Lo <= lo && lo <= hi && hi <= v.Hi) {
+				return nil, false
+			}
+			x[i] = arith.Of(lo, hi)
+			continue
+		}
 		inner := min(v.Hi-v.Lo, hi-lo) / 1024
-		x = append(x, min(max(min(max(v.Middle(), lo+inner), hi-inner), v.Lo), v.Hi))
-		box[i] = arith.Exactly(x[i])
+		x[i] = arith.Exactly(min(max(min(max(v.Middle(), lo+inner), hi-inner), v.Lo), v.Hi))
 	}
-	return x, within(l.Start, box)
+	for _, f := range l.Start {
+		if i, alone := alone(f); alone && thin[i] { // no two of these contradict each other, or the file is refused
+			continue
+		}
+		if !within(plant.Set{f}, x) {
+			return nil, false
+		}
+	}
+	return x, true
 }
 
 // weights are those of network i of the sequence.
@@ -203,7 +233,7 @@ func (c *chase) draw(number int) (list []int) {
 
 // breaksApprox follows a trajectory in float64. w are the weights, nil if the network of step k is number+k.
 func (c *chase) breaksApprox(number int, w [][]float64, t *trial) bool {
-	x := slices.Clone(t.start)
+	x := make([]float64, len(t.start))
 	if w == nil {
 		w = c.post.NewWeights()
 	}
@@ -283,11 +313,11 @@ func (c *chase) enclose(w [][]float64, box []arith.Interval) (out []arith.Interv
 // breaks follows a trajectory, of whose states it knows a box at each step, until it has surely broken the statement, or
 // may have fulfilled it. outputs has the network's for the states of a box, nil to give up.
 func (c *chase) breaks(t *trial, outputs func(step int, box []arith.Interval) []arith.Interval) bool {
-	box := make([]arith.Interval, len(t.start), len(t.start)+len(c.Outputs)+len(t.noise))
-	for i, x := range t.start {
-		box[i] = arith.Exactly(x)
-	}
+	box := append(make([]arith.Interval, 0, len(t.start)+len(c.Outputs)+len(t.noise)), t.start...)
 	for step := 0; ; step++ {
+		if c.ended() != nil {
+			return false
+		}
 		for _, v := range box {
 			if !v.Finite() {
 				return false

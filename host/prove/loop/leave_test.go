@@ -61,7 +61,7 @@ func TestLeave(t *testing.T) {
 		{0.5, "[0, 0]", "semantics: each-step\nsteps: 4\ngoal: [x >= 0.5]\n", 4, []*big.Rat{new(big.Rat)}, big.NewRat(1, 2)},
 	} {
 		l, post := pushed(t, c.sd, c.noise, c.rest)
-		got, err := l.Leave(context.Background(), post, Draws{n, 3}, c.steps)
+		got, err := l.Leave(context.Background(), post, Draws{n, 3}, c.steps, func(int, int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,9 +143,12 @@ func TestEncloseOutputs(t *testing.T) {
 	}
 }
 
-// TestStartIn: starts that are tried are in the start set, however thin it is.
+// TestStartIn: boxes that are tried have a point of the start set, however thin it is.
 func TestStartIn(t *testing.T) {
-	for _, start := range []string{"0.1 <= x <= 0.1", "-1/3 <= x <= 1/7", "0.3 <= x <= 0.3000001", "-1 <= x <= 1"} {
+	for start, found := range map[string]bool{
+		"0.1 <= x <= 0.1": true, "1/3 <= x <= 1/3": true, "1/3 <= x, 7*x <= 7/3": true, "-1/3 <= x <= 1/7": true, "0.3 <= x <= 0.3000001": true,
+		"-1 <= x <= 1": true, "0.1 <= x <= 0.1, sin(x) <= 0.09": false,
+	} {
 		file := filepath.Join(t.TempDir(), "plant.yaml")
 		text := fmt.Sprintf("state: {x: {range: [-2, 2], cells: 64}}\nnetwork: {inputs: [x], outputs: [u]}\nnext: {x: u}\nstart: [%s]\nsafe: [x <= 1]\nsemantics: once\n", start)
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
@@ -158,18 +161,26 @@ func TestStartIn(t *testing.T) {
 		l := New(p)
 		tried := l.trials(9)
 		for _, trial := range tried {
-			x := rat(trial.start[0])
+			x := trial.start[0]
+			least, most := rat(x.Lo), rat(x.Hi) // of the box and of the bounds
 			for _, f := range p.Start {
-				if v := exactly(f, []*big.Rat{x}); v.Sign() < 0 {
-					t.Errorf("%s: %v is tried", start, trial.start)
+				by := f.Terms[0].By.Exact
+				root := new(big.Rat).Quo(new(big.Rat).Neg(f.Constant.Exact), by)
+				if by.Sign() > 0 && root.Cmp(least) > 0 {
+					least = root
+				} else if by.Sign() < 0 && root.Cmp(most) < 0 {
+					most = root
 				}
 			}
-			if e := l.State[0].Edges; trial.start[0] < e[trial.cell] || trial.start[0] > e[trial.cell+1] {
-				t.Errorf("%s: %v is not in cell %d", start, trial.start, trial.cell)
+			if least.Cmp(most) > 0 {
+				t.Errorf("%s: %v is tried", start, x)
+			}
+			if e := l.State[0].Edges; x.Lo < e[trial.cell] || x.Hi > e[trial.cell+1] || x.Hi-x.Lo > 1e-15 {
+				t.Errorf("%s: %v is tried in cell %d", start, x, trial.cell)
 			}
 		}
-		if len(tried) == 0 && start != "0.1 <= x <= 0.1" { // which no float64 is
-			t.Errorf("%s: nothing is tried", start)
+		if len(tried) > 0 != found {
+			t.Errorf("%s: %d are tried", start, len(tried))
 		}
 	}
 }

@@ -270,6 +270,36 @@ semantics: once
 	}
 }
 
+// TestRoundedEdge: an image that ends beyond an edge by less than float64 can say is in the next cell too, of which nothing is
+// known: neither semantics proves anything.
+func TestRoundedEdge(t *testing.T) {
+	for _, semantics := range []string{plant.Once, plant.EachStep + "\nsteps: 2"} {
+		for end, want := range map[string]float64{"1": 1, "1000000000000000000000001/1000000000000000000000000": 0} {
+			file := filepath.Join(t.TempDir(), "plant.yaml")
+			text := "state: {x: {range: [0, 2], cells: 2}}\nnetwork: {inputs: [x], outputs: [u]}\nnext: {x: " + end + "*x}\nstart: [0 <= x <= 0.5]\nsafe: [x <= 2]\nsemantics: " + semantics + "\n"
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p, err := plant.Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, cells := New(p), []Cell{{0, []Ring{{[]arith.Interval{arith.Exactly(0)}, 1}}}}
+			got := l.Once(cells)
+			if l.Fresh {
+				got = l.EachStep(cells)
+			}
+			checked, _, err := check.Lower(p, map[int][]check.Ring{0: {{Lo: []*big.Rat{rat(0)}, Hi: []*big.Rat{rat(0)}, P: rat(1)}}})
+			if err != nil {
+				checked = new(big.Rat)
+			}
+			if got.Lower != want || checked.Cmp(rat(want)) != 0 {
+				t.Errorf("%s, x' = %s x: %v is proved, by the checker %v", semantics, end, got.Lower, checked)
+			}
+		}
+	}
+}
+
 // TestNoStart: where no cell has a start nothing is proved, and psafe check says the same.
 func TestNoStart(t *testing.T) {
 	l := drawLine(rand.New(rand.NewPCG(1, 1)))
@@ -351,6 +381,9 @@ func TestEachStep(t *testing.T) {
 		got := of.EachStep(cells)
 		checked, _ := l.again(t, of, cells, got.Lower)
 		for c, v := range got.Values {
+			if check.Starts(of.Plant, c) != slices.Contains(of.Starts(), c) {
+				t.Errorf("case %d: cell %d has a start by the checker: %v", seed, c, check.Starts(of.Plant, c))
+			}
 			for k := range 2 {
 				if exact := l.valueAt(rat(of.State[0].Edges[c+k]), l.steps); rat(v).Cmp(exact) > 0 {
 					t.Errorf("case %d: %v proved for cell %d, at its end %d it is %v: %+v", seed, v, c, k, exact, l)
