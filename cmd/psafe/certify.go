@@ -65,6 +65,7 @@ type certifyFlags struct {
 	failUnless []string
 	gates      []*gate
 	junit      string
+	hint       string // a note when the first input begins
 	old        oldWords
 	// options are the keys of --options.
 	options *pflag.FlagSet
@@ -257,6 +258,15 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 // compute is run in the process that computes.
 func (c *certifyFlags) compute(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	progress := c.device.begin(job, stderr, c.progress, c.quiet)
+	if update := job.Progress; c.hint != "" && update != nil {
+		job.Progress = func(done, total int) {
+			if c.hint != "" {
+				printLine(stderr, noColour, "psafe: note:", c.hint)
+				c.hint = ""
+			}
+			update(done, total)
+		}
+	}
 	job.Stdout = forProgram(stdout)
 	found := c.findings(stderr)
 	if _, terminal := isTerminal(stdout); terminal && found.table && job.Out.Path == "" {

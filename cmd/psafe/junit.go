@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"psafe/host/record"
@@ -115,7 +116,7 @@ func (c *certifyFlags) eachCase(f func(*junitCase) error) error {
 	return record.Each(record.RecordsFile(c.out.path), func(p record.Placed) error {
 		one := &junitCase{Class: plain("psafe." + strings.ReplaceAll(summary.Base(p.Posterior), ".", "_")), Name: plain(nameOf(p.Record) + ", " + p.Property)}
 		if p.Seconds != nil {
-			one.Time = fmt.Sprint(*p.Seconds)
+			one.Time = strconv.FormatFloat(*p.Seconds, 'f', -1, 64)
 		}
 		why := boundsOf(p.Record) + ": " + p.Verdict
 		for _, g := range broken {

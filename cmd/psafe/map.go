@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/internal/outfile"
@@ -148,6 +149,9 @@ func mapCommand() *cobra.Command {
 		}
 		if done, err := m.supervise(ctx, job, stdout, stderr); done || err != nil {
 			return err
+		}
+		if job.Require == "" && !m.quiet && m.method == prove.Auto.String() {
+			m.hint = "auto may go on where a verdict is known, for better bounds: --require " + certify.DefaultRequire + " stops there"
 		}
 		err = m.compute(ctx, job, stdout, stderr)
 		if gate, refused := errors.AsType[*statusError](err); err != nil && !(refused && gate.status == exitUnder) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 
 // family is a digest of what P_safe follows from, but for a radius that is one number. What
 // only might be the same counts as different: a contradiction that is none would be worse
-// than one that is not found.
-func (q *Questions) family(r *Record, radius uint32) [16]byte {
+// than one that is not found. Flags in without are no part of it.
+func (q *Questions) family(r *Record, radius uint32, without ...string) [16]byte {
 	b := q.text[:0]
 	add := func(texts ...string) {
 		for _, t := range texts {
@@ -40,7 +41,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 		}
 		add(text, digest)
 	}
-	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Functions())
+	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, r.Predictive)
 	list(r.Activations)
 	// The digest is that of a whole archive.
 	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)
@@ -52,12 +53,13 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	}
 	file(r.Mean, r.MeanSHA256)
 	file(r.Std, r.StdSHA256)
+	file(r.InputNoise, r.InputNoiseSHA256)
 	if radius == noRadius {
 		file(r.Eps, r.EpsSHA256)
 	} else {
 		add("radius")
 	}
-	b = questionFlags(b, r.Flags)
+	b = questionFlags(b, r.Flags, without)
 	q.text = b
 	sum := sha256.Sum256(b)
 	return [16]byte(sum[:])
@@ -71,8 +73,6 @@ func (r *Record) Question(anyPosterior bool) [16]byte {
 	if anyPosterior {
 		of.PosteriorSHA256, of.PosteriorScale, of.PosteriorSD, of.PosteriorSDSHA, of.Predictive, of.Activations = "", "", "", "", "", nil
 	}
-	// What is required of P_safe is no part of it.
-	of.Flags = strings.Join(strings.Fields(strings.Replace(r.Flags, "--require "+r.flag("--require"), "", 1)), " ")
 	var q Questions
 	radius := q.radius(r)
 	switch {
@@ -81,14 +81,14 @@ func (r *Record) Question(anyPosterior bool) [16]byte {
 	case radius != noRadius:
 		eps = q.values[radius].Rat().RatString()
 	}
-	q.family(&of, radius)
+	q.family(&of, radius, "--require") // what is required of P_safe is no part of it
 	sum := sha256.Sum256(append(q.text, eps...))
 	return [16]byte(sum[:])
 }
 
 // questionFlags appends what is left of the field flags without those that tell how a question is
 // answered.
-func questionFlags(b []byte, flags string) []byte {
+func questionFlags(b []byte, flags string, without []string) []byte {
 	for flags != "" {
 		var word string
 		if rest, none := strings.CutPrefix(flags, "--label-column none"); none && (rest == "" || rest[0] == ' ') {
@@ -96,7 +96,7 @@ func questionFlags(b []byte, flags string) []byte {
 			continue
 		}
 		word, flags = nextWord(flags)
-		if at := fields.FlagOf(word); at < 0 || fields.Flags[at].Asks {
+		if at := fields.FlagOf(word); at < 0 || fields.Flags[at].Asks && !slices.Contains(without, word) {
 			b = append(append(b, ' '), word...)
 		} else if !fields.Flags[at].Bare {
 			_, flags = nextWord(flags)

@@ -52,6 +52,8 @@ func (r *Record) WantedWords() string {
 	switch target := r.flag("--target"); target {
 	case "":
 		return "P_safe >= " + r.Require.String()
+	case "each":
+		return "each_lower >= " + r.Require.String()
 	default:
 		for _, flag := range ruleFlags {
 			if value := r.flag(flag); value != "" {

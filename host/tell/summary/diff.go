@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -38,6 +39,7 @@ type bounded struct {
 	lower, upper  float64
 	lowest, least string // as texts, of radii
 	verdict, rule string
+	require       property.Exact // the largest
 }
 
 // compared is a question.
@@ -83,12 +85,12 @@ func (b *bounded) add(r *record.Record) {
 		return
 	}
 	b.lower, b.upper = max(b.lower, float64(r.PLower)), min(b.upper, float64(r.PUpper))
-	b.verdict = record.Verdict(b.lower, b.upper, r.Require)
-	switch {
-	case r.Decision != nil:
-		b.rule = strings.TrimPrefix(r.Decision.Verdict, "decision_")
-	case r.OutputMean != nil:
-		b.rule = strings.TrimPrefix(r.OutputMean.Verdict, "mean_")
+	if r.Require.Cmp(b.require) > 0 {
+		b.require = r.Require
+	}
+	b.verdict = record.Verdict(b.lower, b.upper, b.require)
+	if wanted := r.Wanted(); (r.EachLower != nil || r.Decision != nil || r.OutputMean != nil) && (b.rule == "" || wanted != 0) {
+		b.rule = [...]string{"unsafe", "unknown", "safe"}[wanted+1]
 	}
 }
 
@@ -109,7 +111,7 @@ type Change struct {
 	Change string `json:"change"`
 	Input  string `json:"input"`
 	Eps    string `json:"eps,omitempty"`
-	// Verdicts are those of A and B, and those of decisions or means, where records have some.
+	// Verdicts are those of A and B, and those of decisions, means or each_lower, where records have some.
 	Verdicts [2]string `json:"verdicts"`
 	Rules    [2]string `json:"other_verdicts"`
 	// Lower and Upper are bounds of P_safe, or of a radius, as texts, rounded outward.

@@ -111,3 +111,59 @@ func TestDiffPrinted(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, text.String())
 	}
 }
+
+// TestDiffAsked: of several records the one that decides counts, and the largest --require, in any order; each_lower has
+// a verdict; questions are told apart by what is in quotes, by all
+// digits of a digest, and radii by what each_lower had to be.
+func TestDiffAsked(t *testing.T) {
+	decided := func(method, verdict string) *record.Record {
+		r := bounded(3, 0, 1)
+		r.Method, r.Decision = method, &record.Decision{Verdict: verdict}
+		return r
+	}
+	required := func(require string) *record.Record {
+		r := bounded(3, 0.7, 1)
+		r.Flags += " --require " + require
+		r.Decide(property.MustExact(require))
+		return r
+	}
+	each := func(lower record.Down, require, end string) *record.Record {
+		r := bounded(3, 0, 1)
+		r.EachLower, r.RadiusEnd, r.Flags = &lower, end, "--method auto --target each"
+		r.Decide(property.MustExact(require))
+		return r
+	}
+	noisy := func(digest string) *record.Record {
+		r := bounded(3, 0, 1)
+		r.InputNoise, r.InputNoiseSHA256 = "noise.npy", digest
+		return r
+	}
+	asked := func(flags string) *record.Record {
+		r := bounded(3, 0, 1)
+		r.Flags = flags
+		return r
+	}
+	for name, c := range map[string]struct {
+		a, b []*record.Record
+		want string
+		both int
+	}{
+		"decided first":  {[]*record.Record{decided("clbp", "decision_safe"), decided("lbp", "unknown")}, []*record.Record{decided("lbp", "unknown"), decided("clbp", "decision_safe")}, "", 1},
+		"decided once":   {[]*record.Record{decided("clbp", "decision_safe")}, []*record.Record{decided("lbp", "unknown")}, summary.Worse, 1},
+		"required":       {[]*record.Record{required("0.5"), required("0.9")}, []*record.Record{required("0.9"), required("0.5")}, "", 1},
+		"each":           {[]*record.Record{each(0.95, "0.9", "")}, []*record.Record{each(0.2, "0.9", "")}, summary.Worse, 1},
+		"each of radii":  {[]*record.Record{each(0.95, "0.9", "certified")}, []*record.Record{each(0.95, "0.5", "certified")}, summary.OnlyInA + summary.OnlyInB, 0},
+		"spaces":         {[]*record.Record{asked(`--label-column "a b"`)}, []*record.Record{asked(`--label-column "a  b"`)}, summary.OnlyInA + summary.OnlyInB, 0},
+		"noise":          {[]*record.Record{noisy("0123456789")}, []*record.Record{noisy("0123456780")}, summary.OnlyInA + summary.OnlyInB, 0},
+		"words required": {[]*record.Record{asked(`--label-column "a --require 1 b"`)}, []*record.Record{asked(`--label-column "a b"`)}, summary.OnlyInA + summary.OnlyInB, 0},
+	} {
+		r := diffOf(new(summary.Diff), c.a, c.b)
+		got := ""
+		for _, change := range r.Changes {
+			got += change.Change
+		}
+		if got != c.want || r.Both != c.both {
+			t.Errorf("%s: %q, want %q: %+v", name, got, c.want, r)
+		}
+	}
+}
