@@ -1,8 +1,11 @@
 package branch
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"psafe/host/bound"
 )
 
 // TestBeside: sub-problems of a tree go down in the packs that they have alone, others beside them, and stay as they are
@@ -27,4 +30,18 @@ func TestBeside(t *testing.T) {
 	if a.proved() || !reflect.DeepEqual(a.ended, []bool{false, false, true}) {
 		t.Errorf("of bounds %v rows %v stay as they are", a.best, a.ended)
 	}
+}
+
+// TestEnded: bounds of rows that have ended are no longer raised, those of others are.
+func TestEnded(t *testing.T) {
+	c := newNoisyCase(t, rand.New(rand.NewPCG(1, 229)), bound.Float64, 1e-6, 0.003, 3, 8, 7, 5)
+	c.on(t, func(p *phased) error {
+		a := p.columns([]*knot{p.root([]int{0}), p.root([]int{1})})
+		a.best, a.ended[0] = []float64{-1e300, -1e300}, true
+		err := a.evaluate(false)
+		if a.best[0] != -1e300 || a.best[1] == -1e300 {
+			t.Errorf("bounds %v", a.best)
+		}
+		return err
+	})
 }
