@@ -55,7 +55,7 @@ func TestDiff(t *testing.T) {
 			}
 			looser := *old
 			looser.PLower, looser.PUpper, looser.Method = 0, 1, "ibp"
-			r := diffOf(&summary.Diff{AnyPosterior: any, Tolerance: 0.002}, []*record.Record{&looser, old, bounded(4, 0, 1)}, []*record.Record{new})
+			r := diffOf(&summary.Diff{AnyPosterior: any, Tolerance: 0.002}, []*record.Record{old, &looser, bounded(4, 0, 1)}, []*record.Record{new})
 			got := ""
 			for _, change := range r.Changes {
 				if change.Change != summary.OnlyInA {
