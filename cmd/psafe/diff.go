@@ -49,7 +49,11 @@ func diffCommand() *cobra.Command {
 			return err
 		}
 		if result.Both == 0 {
-			printLine(stderr, noColour, "psafe: note:", "no question is in both, which is posterior, input, radius and property: --any-posterior leaves out the first")
+			why := "no question is in both, which is posterior, input, radius and property: --any-posterior leaves out the first"
+			if d.AnyPosterior {
+				why = "no question is in both, which is the data or property file, input, radius and property: without --label a class is what the mean network says"
+			}
+			printLine(stderr, noColour, "psafe: note:", why)
 		}
 		if lost := result.Lost(); *gate && lost > 0 {
 			return &statusError{exitUnder, errors.New(howMany(lost, "question") + " of A worse, mixed or missing in B: --fail-if-worse")}

@@ -57,6 +57,9 @@ func (o *outFlags) tableColumns() ([]string, error) {
 			return nil, fmt.Errorf("--columns has %s twice", name)
 		}
 	}
+	if len(o.columns) == 0 {
+		return nil, nil
+	}
 	return o.columns, nil
 }
 

@@ -114,7 +114,10 @@ func (c *certifyFlags) eachCase(f func(*junitCase) error) error {
 		}
 	}
 	return record.Each(record.RecordsFile(c.out.path), func(p record.Placed) error {
-		one := &junitCase{Class: plain("psafe." + strings.ReplaceAll(summary.Base(p.Posterior), ".", "_")), Name: plain(nameOf(p.Record) + ", " + p.Property)}
+		one := &junitCase{Class: plain("psafe." + strings.ReplaceAll(summary.Base(p.Posterior), ".", "_")), Name: plain(nameOf(p.Record))}
+		if p.Property != p.Name {
+			one.Name += ", " + plain(p.Property)
+		}
 		if p.Seconds != nil {
 			one.Time = strconv.FormatFloat(*p.Seconds, 'f', -1, 64)
 		}

@@ -55,7 +55,7 @@ func TestDiff(t *testing.T) {
 			}
 			looser := *old
 			looser.PLower, looser.PUpper, looser.Method = 0, 1, "ibp"
-			r := diffOf(&summary.Diff{AnyPosterior: any, Tolerance: 0.002}, []*record.Record{&looser, old, bounded(4, 0, 1)}, []*record.Record{new})
+			r := diffOf(&summary.Diff{AnyPosterior: any, Tolerance: 0.002}, []*record.Record{old, &looser, bounded(4, 0, 1)}, []*record.Record{new})
 			got := ""
 			for _, change := range r.Changes {
 				if change.Change != summary.OnlyInA {
@@ -93,6 +93,7 @@ func TestDiffPrinted(t *testing.T) {
 	b := []*record.Record{bounded(1, 0.95, 1), bounded(2, 0.2, 1), bounded(4, 0, 1)}
 	for _, r := range append(a, b...) {
 		r.Name = strings.Repeat("a name ", 10) + string('0'+rune(r.Index))
+		r.Property = r.Name // as in property files
 	}
 	b[0].Eps, a[0].Eps, b[1].Flags = "0.10", "1/10", "--method auto --require 0.9 --cells 4"
 	var text strings.Builder
@@ -107,6 +108,9 @@ func TestDiffPrinted(t *testing.T) {
 	}
 	has(t, text.String(), "2 in both, 1 only in A, 1 only in B", "1 improved, 1 worse, 0 mixed, 0 the same; 2 with another verdict",
 		"worse  safe->unknown  0.9499->0.2000  1.0000\n", "only A        unknown          0.0000  1.0000\n", "improved  unknown->safe  0.2000->0.9499  1.0000\n")
+	if strings.Contains(text.String(), "3 a name") {
+		t.Errorf("a name is there twice:\n%s", text.String())
+	}
 	if n := len(lines); n != 10 || !strings.Contains(lines[6], "worse") || !strings.Contains(lines[9], "only B") {
 		t.Errorf("%d lines:\n%s", n, text.String())
 	}

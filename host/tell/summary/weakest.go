@@ -75,7 +75,9 @@ func (w *weakest) result() []Weak {
 func (w *Weak) title() string {
 	text := strconv.Itoa(w.Index)
 	if w.Name != "" {
-		text = w.Name
+		if text = w.Name; w.Property == text { // of a property file
+			return text
+		}
 	}
 	return strings.TrimSpace(text + " " + w.Property)
 }
