@@ -273,10 +273,11 @@ semantics: once
 // TestRoundedEdge: an image that ends beyond an edge by less than float64 can say is in the next cell too, of which nothing is
 // known: neither semantics proves anything.
 func TestRoundedEdge(t *testing.T) {
-	for _, semantics := range []string{plant.Once, plant.EachStep + "\nsteps: 2"} {
+	grids := []string{"[0, 2], cells: 2", "[0, 1], cells: 1"} // the edge is between cells, or the last
+	for i, semantics := range []string{plant.Once, plant.Once, plant.EachStep + "\nsteps: 2", plant.EachStep + "\nsteps: 2"} {
 		for end, want := range map[string]float64{"1": 1, "1000000000000000000000001/1000000000000000000000000": 0} {
 			file := filepath.Join(t.TempDir(), "plant.yaml")
-			text := "state: {x: {range: [0, 2], cells: 2}}\nnetwork: {inputs: [x], outputs: [u]}\nnext: {x: " + end + "*x}\nstart: [0 <= x <= 0.5]\nsafe: [x <= 2]\nsemantics: " + semantics + "\n"
+			text := "state: {x: {range: " + grids[i%2] + "}}\nnetwork: {inputs: [x], outputs: [u]}\nnext: {x: " + end + "*x}\nstart: [0 <= x <= 0.5]\nsafe: [x <= 2]\nsemantics: " + semantics + "\n"
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}
