@@ -79,7 +79,7 @@ func bombs() []bomb {
 		{"property of many rows", asProperty, write(func() string { return manyRows(24) }), "", 2500, true},
 		{"sparse property", asProperty, sparse("{", 4<<30), "the limit for such a file is 1073741824", 50, false},
 
-		{"query in gzip, 16 GiB", asProperty, gzipOf("(", zeros, 16<<10), "more than 134217728 bytes unpacked", 700, true},
+		{"query in gzip, 16 GiB", asProperty, gzipOf("(", zeros, 16<<10), "more than 1073741824 bytes unpacked", 700, true},
 		{"query of brackets", asProperty, write(func() string { return strings.Repeat("(", 60<<20) }), "nest deeper than 100", 200, false},
 		{"query of words", asProperty, write(func() string { return "(assert (and" + strings.Repeat(" a", 30<<20) + "))" }), "words and brackets of this statement: beside ", 3000, true},
 		{"query of alternatives", asProperty, write(func() string {

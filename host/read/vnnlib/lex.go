@@ -16,7 +16,7 @@ const (
 	unpackedFree = 128 << 20
 	// tokenBytes is about what each word and bracket of a statement takes while it is read, and
 	// maxDepth how deeply brackets nest.
-	tokenBytes = 100
+	tokenBytes = 320
 	maxDepth   = 100
 )
 

@@ -160,17 +160,24 @@ func unpack(data []byte, limit int64) ([]byte, error) {
 	if !packed(data) {
 		return data, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
-	}
 	var text bytes.Buffer
-	n, err := text.ReadFrom(io.LimitReader(z, limit+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
-	case n > limit:
-		return nil, fmt.Errorf("has more than %d bytes unpacked; split it", limit)
+	for _, to := range []io.Writer{io.Discard, &text} { // first how much it is: a buffer that grows takes three times that
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		var n int64
+		if err == nil {
+			n, err = io.Copy(to, io.LimitReader(z, limit+1))
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
+		case n > limit:
+			return nil, fmt.Errorf("has more than %d bytes unpacked; split it", limit)
+		case to == io.Discard:
+			if err := infile.Afford(n); err != nil {
+				return nil, err
+			}
+			text.Grow(int(n) + bytes.MinRead)
+		}
 	}
 	return text.Bytes(), nil
 }
