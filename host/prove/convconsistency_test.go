@@ -96,7 +96,7 @@ func TestConvolutionMethods(t *testing.T) {
 				t.Errorf("%s: %s proves %v, P_safe is at most %v", c.Name(), name, p, least)
 			}
 		}
-		if lower["lbp"] < lower["ibp"]*(1-1e-3) || lower["auto"] < max(lower["lbp"], lower["clbp"])*(1-1e-2) {
+		if lower["lbp"] < lower["ibp"]*(1-1e-3) || lower["auto"] < max(lower["lbp"], lower["clbp"])*(1-1e-2)-1e-12 { // auto draws no boxes
 			t.Errorf("%s: %v: LBP worse than IBP, or auto than one of its methods", c.Name(), lower)
 		}
 	}
