@@ -9,15 +9,11 @@
 package certify
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"psafe/host/bound"
@@ -27,7 +23,6 @@ import (
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
-	"psafe/internal/outfile"
 )
 
 // Job describes what psafe certify does. Pointers are settings that need not be given: nil
@@ -229,74 +224,7 @@ func (j *Job) Each(ctx context.Context, tell func(*record.Record)) error {
 	if err := inner.run(ctx, tell); err != nil {
 		return err
 	}
-	old := outfile.Keep
-	switch {
-	case j.Out.Overwrite:
-		old = outfile.Replace
-	case j.Out.Resume: // the table of a run that had ended
-		old = outfile.Same
-	}
-	return WriteTable(j.Out.Path, old, j.Out.Columns, append(j.inputs(), inner.Out.Path))
-}
-
-// Refuse says what cannot be written, before anything is read: what exists and is neither gone
-// on with nor to be replaced. Run asks too.
-func (j *Job) Refuse() error {
-	if j.Out.Path == "" {
-		return nil
-	}
-	inputs, records := j.inputs(), record.RecordsFile(j.Out.Path)
-	old, oldTable := outfile.Keep, outfile.Keep
-	if j.Out.Overwrite || j.Out.Resume { // earlier says whose records those are that are there
-		old = outfile.Replace
-	}
-	if _, err := os.Lstat(records); j.Out.Overwrite || j.Out.Resume && err == nil { // the table is written again, and compared
-		oldTable = outfile.Replace
-	}
-	err := outfile.Refuse(records, old, inputs...)
-	if err == nil && record.IsTable(j.Out.Path) {
-		err = outfile.Refuse(j.Out.Path, oldTable, append(inputs, records)...)
-	}
-	if _, there := errors.AsType[*outfile.Exists](err); there && !j.Out.Resume {
-		return fmt.Errorf("--out %w, --resume goes on if it is this run's", err)
-	}
-	if err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
-}
-
-// WriteTable writes the table at path of the records beside it, which are on the disk; columns are as in Output.
-func WriteTable(path string, old outfile.Old, columns, inputs []string) error {
-	file, err := outfile.Create(path, old, inputs...)
-	if err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	defer file.Discard()
-	records := record.RecordsFile(path)
-	if columns == nil && strings.EqualFold(filepath.Ext(path), ".csv") {
-		var filled record.Filled
-		err = record.Each(records, func(p record.Placed) error { filled.Add(p.Record); return nil })
-		columns = filled.Names()
-	}
-	buffered := bufio.NewWriterSize(file, 1<<20)
-	rows := record.NewTable(path, buffered, columns...)
-	if err == nil {
-		err = record.Each(records, func(p record.Placed) error { return rows.Write(p.Record) })
-	}
-	if err == nil {
-		err = rows.Close()
-	}
-	if err == nil {
-		err = buffered.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), records)
-	}
-	if err := file.Commit(); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
+	return WriteTable(j.Out.Path, j.Out.oldTable(), j.Out.Columns, append(j.inputs(), inner.Out.Path))
 }
 
 func (j *Job) run(ctx context.Context, tell func(*record.Record)) error {
@@ -456,10 +384,10 @@ func (j *Job) check(cfg *prove.Config) error {
 		return fmt.Errorf("--options recheck=%v is not between 0 and 1", j.recheck())
 	}
 	require, err := property.NewExact(cmp.Or(j.Require, DefaultRequire))
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("--require %w", err)
-	}
-	if require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0 {
+	case require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0:
 		return fmt.Errorf("--require %.40s is no probability: give a decimal from 0 to 1", j.Require)
 	}
 	return nil
