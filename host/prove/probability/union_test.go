@@ -175,7 +175,7 @@ func checkPairs(t *testing.T, u *union, pairs [][]scaled, sd []float64) {
 }
 
 // TestUnionIsNotTheProductOfUnions is the known error of published code (docs/theory.md,
-// section 11.4) in its smallest form: two opposite quadrants hold 1/2; merging
+// section 2.5) in its smallest form: two opposite quadrants hold 1/2; merging
 // coordinates would give 1.
 func TestUnionIsNotTheProductOfUnions(t *testing.T) {
 	inf := math.Inf(1)
