@@ -26,8 +26,8 @@ set S.
   psafe certify --posterior net.npz --property properties.json
 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
-down and p_upper up. --method statistical adds an interval that holds with a
-confidence; it is no certificate, and no part of p_lower and p_upper.
+down and p_upper up. --draws adds an interval by drawn networks that holds with
+a confidence; it is no certificate, and no part of p_lower and p_upper.
 
 Records go to OUT.partial as they are finished. After an interruption the same
 command with --resume goes on and ends with the same file.`

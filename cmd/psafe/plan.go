@@ -41,7 +41,7 @@ type planFlags struct {
 }
 
 func (p *planFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.out, "out", "", "`DIR` of the campaign, which must be new or empty; required without --list")
+	f.StringVar(&p.out, "out", "", "`DIR` of the campaign: new, empty or of this very campaign; required without --list")
 	f.BoolVar(&p.list, "list", false, "print each job as a psafe certify command, for the folder of the campaign file, and plan nothing")
 	f.StringVar(&p.progress, "progress", progressAuto, progressUsage)
 	f.BoolVar(&p.quiet, "quiet", false, "no progress or notes; --progress json still counts")
