@@ -207,6 +207,7 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 func (t *taskFlags) addRegion(f *pflag.FlagSet) {
 	p := &t.points
 	f.StringVar(&p.Norm, "norm", "", "norm of the ball of radius eps that T is: inf (a box), 2 or 1 (default inf)")
+	f.Lookup("index").Usage = "which points, or properties of a file: 0:100 (half-open), 7, or 1,5,9:12 (default all)"
 	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
 	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")

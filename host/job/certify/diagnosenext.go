@@ -46,11 +46,10 @@ func (d *diagnosis) changed(change func(*Job)) []string {
 	if limit := d.r.TimeLimit; limit != nil {
 		j.TimeLimit = new(max(*limit, leastLimit))
 	}
-	if p := &j.Tasks.Points; p.Inputs != "" {
-		p.Index = new(strconv.Itoa(d.rec.Index))
-		if p.Eps != "" {
-			p.Eps = d.rec.Eps
-		}
+	p := &j.Tasks.Points
+	p.Index = new(strconv.Itoa(d.rec.Index))
+	if p.Eps != "" {
+		p.Eps = d.rec.Eps
 	}
 	if change != nil {
 		change(&j)

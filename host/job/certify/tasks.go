@@ -12,8 +12,8 @@ import (
 // Tasks describe what is to be certified: a property file, or points of a data file with a region
 // around each, or both where the properties are relative to points.
 type Tasks struct {
-	// File is a property file. If it has its own input boxes, only Mean and Std of Points may be
-	// set. Joined makes one task of those with the same safe set
+	// File is a property file. If it has its own input boxes, only Index, Mean and Std of Points may be
+	// set, and Index says which of its properties. Joined makes one task of those with the same safe set
 	// (property.JoinTasks).
 	File   string
 	Joined bool
@@ -178,7 +178,7 @@ func (l *taskList) fits(t *property.Task, p bound.Precision) error {
 func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	p := &t.Points
 	if err := t.refuse("the file "+t.File+" has its own input boxes", []given{
-		{"inputs", p.Inputs != ""}, {"input-scale", p.Scale != ""}, {"label-column", p.LabelColumn != ""}, {"index", p.Index != nil},
+		{"inputs", p.Inputs != ""}, {"input-scale", p.Scale != ""}, {"label-column", p.LabelColumn != ""},
 		{"eps", p.Eps != ""}, {"norm", p.round()}, {"clip", len(p.Clip) > 0}, {"fix", p.Fix != ""}, {"free", p.Free != ""}, {"channels", p.Channels != ""},
 		{"label", p.Label != ""}, {"property", p.Property != ""},
 	}); err != nil {
@@ -191,7 +191,11 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	if t.Joined {
 		tasks = property.JoinTasks(tasks)
 	}
-	list := &taskList{n: len(tasks), source: t.File, at: func(k int) (property.Task, error) { return tasks[k], nil }}
+	index, err := property.ParseIndex(or(p.Index, ":"), len(tasks), "property")
+	if err != nil {
+		return nil, fmt.Errorf("--index: %w", err)
+	}
+	list := &taskList{n: len(index), source: t.File, at: func(k int) (property.Task, error) { return tasks[index[k]], nil }}
 	if len(tasks) > 0 {
 		list.sha256 = tasks[0].FileSHA256
 	}

@@ -249,6 +249,14 @@ func TestTemplatesAndPoints(t *testing.T) {
 	refused(t, tasks, post, "--inputs and a property file cannot be combined: the file "+tasks.File+" has its own input boxes")
 	tasks = Tasks{File: tasks.File, Points: Points{Fix: "0"}}
 	refused(t, tasks, post, "--fix and a property file cannot be combined")
+	tasks.Points = Points{Index: new("1")}
+	refused(t, tasks, post, `--index: index "1": property 1 is not among the 1, numbered from 0`)
+	box := `{"kind": "argmax_is", "class": 0, "boxes": [[[0, 1], [0, 1]]]}`
+	tasks.File = file(t, "w.json", `{"properties": [`+box+`, `+box+`, `+box+`]}`)
+	tasks.Points.Index = new("2,0")
+	if list := load(t, tasks, post); list.tasks[0].Index != 2 || list.tasks[1].Index != 0 || len(list.tasks) != 2 {
+		t.Errorf("%+v", list.tasks)
+	}
 }
 
 // Properties that leave the class open take that of the mean network or of --label, and

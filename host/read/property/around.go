@@ -143,7 +143,7 @@ func parseFixed(text RegionText, inputs int) ([]bool, error) {
 	case text.Fix == "":
 		return nil, nil
 	}
-	named, err := parseIndex(list, inputs, "input")
+	named, err := ParseIndex(list, inputs, "input")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

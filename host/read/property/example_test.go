@@ -28,6 +28,6 @@ func ExampleSafe() {
 
 // Points of a data file are numbered as flags name them.
 func ExampleParseIndex() {
-	fmt.Println(property.ParseIndex("0:3,7", 10))
+	fmt.Println(property.ParseIndex("0:3,7", 10, "point"))
 	// Output: [0 1 2 7] <nil>
 }

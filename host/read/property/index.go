@@ -9,7 +9,7 @@ import (
 	"psafe/internal/infile"
 )
 
-// ParseIndex reads a choice among n points, numbered from 0, in the order
+// ParseIndex reads a choice among n points, or what else noun names, numbered from 0, in the order
 // written: "7" is one point, "a:b" the half-open range a <= i < b, of which
 // either end may be left out, and commas join them ("1,5,9:12"). The result is
 // never empty and has no point twice.
@@ -17,10 +17,7 @@ import (
 // An empty text, range or file (n = 0), a range with its ends reversed, a
 // negative or unreadable number, a point beyond n-1 and a point listed twice are
 // one-line errors. A negative n panics.
-func ParseIndex(text string, n int) ([]int, error) { return parseIndex(text, n, "point") }
-
-// parseIndex is ParseIndex among n of what noun names.
-func parseIndex(text string, n int, noun string) ([]int, error) {
+func ParseIndex(text string, n int, noun string) ([]int, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("property: ParseIndex: %d points", n))
 	}
@@ -46,7 +43,7 @@ func parseIndex(text string, n int, noun string) ([]int, error) {
 // of a network with so many outputs, each of them so many times with its boxes and, for a
 // class, with its safe set.
 func (p *Points) Choose(text string, outputs, times int) ([]int, error) {
-	chosen, err := ParseIndex(text, p.n)
+	chosen, err := ParseIndex(text, p.n, "point")
 	if err != nil {
 		return nil, err
 	}

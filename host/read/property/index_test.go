@@ -10,7 +10,7 @@ func TestParseIndex(t *testing.T) {
 		":": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "0:3": {0, 1, 2}, "7:": {7, 8, 9}, ":2": {0, 1}, "9": {9}, "0:10": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
 		"1,5,8:10": {1, 5, 8, 9}, "5, 1": {5, 1}, " 3 ": {3}, "007": {7},
 	} {
-		if got, err := ParseIndex(text, 10); err != nil || !slices.Equal(got, want) {
+		if got, err := ParseIndex(text, 10, "point"); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
@@ -21,12 +21,12 @@ func TestParseIndex(t *testing.T) {
 		{"10", "not among the 10"}, {"0:11", "beyond the 10"}, {"11:", "reversed"}, {"5:3", "reversed"}, {"5:5", "empty"}, {"10:", "empty"}, {":0", "empty"},
 		{"1,1", "point 1 is listed twice"}, {"0:5,3:7", "point 3 is listed twice"},
 	} {
-		_, err := ParseIndex(c.text, 10)
+		_, err := ParseIndex(c.text, 10, "point")
 		wantError(t, err, c.want, quote(c.text))
 	}
-	_, err := ParseIndex(":", 0)
+	_, err := ParseIndex(":", 0, "point")
 	wantError(t, err, "empty")
-	wantPanic(t, func() { _, _ = ParseIndex(":", -1) }, "-1")
+	wantPanic(t, func() { _, _ = ParseIndex(":", -1, "point") }, "-1")
 }
 
 func FuzzParseIndex(f *testing.F) {
@@ -35,7 +35,7 @@ func FuzzParseIndex(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, n int) {
 		n = max(0, min(n, 1000))
-		got, err := ParseIndex(text, n)
+		got, err := ParseIndex(text, n, "point")
 		if err != nil {
 			wantError(t, err)
 			return
