@@ -30,8 +30,8 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 #   of cmd/psafe: bombs that fill memory or resemble others, that a device gives the same bytes twice,
 #   crosscheck of glyphs-64-32-10, a file cut before its last line end for each method, psafe devices
 #   with each lie about sizes, most endings of a driver in a run, special files in a process of their
-#   own, a second kill of a campaign's shards, and SIGINT of one, a driver that ends a shard, and a signal
-#   while a driver compiles
+#   own, a second kill of a campaign's shards, and SIGINT of one, a driver that ends a shard, a signal
+#   while a driver compiles, and notes of TestUnknowns that offer no more than a statistical interval
 # and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
 # the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:

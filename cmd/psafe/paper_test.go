@@ -177,7 +177,7 @@ func TestPaperInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &cancelAt{text: " 3/", cancel: cancel}
-	err := execute(ctx, append([]string{"paper", "vcas"}, paperArgs...), &bytes.Buffer{}, w)
+	err := execute(ctx, append([]string{"paper", "scale"}, paperArgs...), &bytes.Buffer{}, w)
 	if status(err, io.Discard) != exitInterrupted || !strings.Contains(err.Error(), "command 4 of") || !strings.Contains(err.Error(), "--resume") {
 		t.Fatalf("error %v", err)
 	}

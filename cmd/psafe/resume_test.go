@@ -56,11 +56,11 @@ func resumeRuns(t *testing.T) map[string][]string {
 	}
 	return map[string][]string{
 		"clbp, derived":     cubic("--method", "clbp", "--options", "derived,cells=4"),
-		"clbp, two weights": of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--method", "clbp"),
+		"clbp, two weights": of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--method", "clbp", "--options", "cells=4"),
 		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
 		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--options", "cells=16"),
 		"auto":              glyphs("--eps", "0.03", "--draws", "20", "--options", "seed=3"),
-		"auto, neurons":     plane("tiny-2-3-2-tanh.npz"),
+		"auto, neurons":     plane("tiny-2-3-2-tanh.npz", "--options", "cells=8"),
 		"neuronsum":         plane("tiny-2-3-2-tanh.npz", "--method", "neuronsum", "--options", "cells=4"),
 		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--options", "confidence=0.9"),
 		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--draws", "30"),
@@ -210,7 +210,7 @@ func TestStopped(t *testing.T) {
 		{"fault", exitDevice, "device cpu: lost: %d of 5 records are in %s.partial: add --resume to go on from there"},
 	} {
 		seen := map[int]bool{}
-		for at := 1; at <= steps; at += max(1, steps/18) {
+		for at := 1; at <= steps; at += max(1, steps/10) {
 			out := filepath.Join(t.TempDir(), "r.jsonl")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			n := 0

@@ -49,8 +49,8 @@ glyphs-64-24-24-10.npz G --index 0 --eps 0.02 --clip 0,1 --precision float64 --r
 glyphs-conv-8-10.npz G --index 0 --eps 0.05 --clip 0,1 --method clbp --options no-upper
 glyphs-conv-8-10.npz G --index 0 --eps 0.05 --clip 0,1 --draws 10
 glyphs-conv-8-10.npz G --index 0 --eps 0.02 --clip 0,1 --scale-factor 20 --method clbp
-cubic-128.npz --property $D/tight.json --options no-upper
 cubic-128.npz --property $D/wide.json --method clbp --options cells=2
+cubic-128.npz --property $D/tight.json --options no-upper
 cubic-128.npz --property $D/wide.json --method clbp
 cubic-128.npz --property $D/cover.json --method clbp
 cubic-128.npz --property $D/cover.json --method clbp --options cells=144

@@ -59,7 +59,7 @@ func onCores(t *testing.T, cores int, dev laned, spare func() bound.Device, cfg 
 // TestLanes: tasks that keep one core busy go on beside each other, one for each core, and their results are those of
 // one core, in the order of tasks.
 func TestLanes(t *testing.T) {
-	tasks := 8
+	tasks := 6
 	if testscale.Deep(t) {
 		tasks = 24
 	}
@@ -89,13 +89,13 @@ func TestNoLanes(t *testing.T) {
 		spare func() bound.Device
 		lanes int
 	}{
-		{prove.Config{Method: prove.Phases}, 1 << 30, nil, 4},
-		{prove.Config{Method: prove.CLBP}, 1 << 30, nil, 0},
+		{prove.Config{Method: prove.Phases, Cells: 1}, 1 << 30, nil, 4},
+		{prove.Config{Method: prove.CLBP, Cells: 1}, 1 << 30, nil, 0},
 		{prove.Config{Method: prove.Statistical, Samples: 3, Confidence: 0.9}, 1 << 30, nil, 0},
-		{prove.Config{Method: prove.Phases, TimeLimit: time.Minute}, 1 << 30, nil, 0},
-		{prove.Config{Method: prove.Phases}, 1 << 30, spare, 0},
-		{prove.Config{Method: prove.Phases}, 5 << 20, nil, 2},
-		{prove.Config{Method: prove.Phases}, 2 << 20, nil, 0},
+		{prove.Config{Method: prove.Phases, Cells: 1, TimeLimit: time.Minute}, 1 << 30, nil, 0},
+		{prove.Config{Method: prove.Phases, Cells: 1}, 1 << 30, spare, 0},
+		{prove.Config{Method: prove.Phases, Cells: 1}, 5 << 20, nil, 2},
+		{prove.Config{Method: prove.Phases, Cells: 1}, 2 << 20, nil, 0},
 	} {
 		if got, lanes, err := onCores(t, 4, laned{most: c.most}, c.spare, c.cfg, 4); lanes != c.lanes || len(got) != 4 || err != nil {
 			t.Errorf("%v: %d lanes, want %d; %d results, %v", c.cfg, lanes, c.lanes, len(got), err)
