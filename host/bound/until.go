@@ -85,7 +85,7 @@ func BatchItems(dev Device) int {
 const cachedByCore = 12 << 20
 
 // BatchBytes is how many bytes of arrays a pass of several weight boxes should have at most, for the same
-// reason: boxes share nothing that would have to be read once only. No result depends on it.
+// reason: they share no weights, so that more of them at once gain nothing. No result depends on it.
 func BatchBytes(dev Device) int64 {
 	if d, prefers := dev.(preferring); prefers {
 		return d.PreferredBatchBytes()

@@ -57,7 +57,7 @@ func TestUntil(t *testing.T) {
 	if got := bound.BatchBytes(bound.Until(ctx, batched{dev})); got != 4711 {
 		t.Errorf("boxes may take %d bytes of a batch", got)
 	}
-	if got, few := bound.BatchBytes(dev), 64<<20*int64(runtime.GOMAXPROCS(0)); got < 1<<20 || got > few {
+	if got, most := bound.BatchBytes(dev), 64<<20*int64(runtime.GOMAXPROCS(0)); got < 1<<20 || got > most {
 		t.Errorf("boxes may take %d bytes of the loops' batches", got)
 	}
 }

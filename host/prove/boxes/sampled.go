@@ -106,7 +106,7 @@ func (f *Found) add(first int, margins []float64) {
 	}
 }
 
-// sampleChunk returns how many boxes to draw at a time.
+// sampleChunk returns how many boxes to draw and propagate at a time.
 func sampleChunk(e *engine.Engine, method bound.Propagation, aims []Aim) int {
 	rows, regions := 0, 0
 	for _, a := range aims {
