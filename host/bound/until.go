@@ -81,6 +81,18 @@ func BatchItems(dev Device) int {
 	return 4 * runtime.GOMAXPROCS(0)
 }
 
+// cachedByCore is what arrays may take of a cache for each core.
+const cachedByCore = 12 << 20
+
+// BatchBytes is how many bytes of arrays a pass of several weight boxes should have at most, for the same
+// reason: they share no weights, so that more of them at once gain nothing. No result depends on it.
+func BatchBytes(dev Device) int64 {
+	if d, prefers := dev.(preferring); prefers {
+		return d.PreferredBatchBytes()
+	}
+	return int64(runtime.GOMAXPROCS(0)) * cachedByCore
+}
+
 type until struct {
 	Device
 	over func() error

@@ -3,6 +3,7 @@ package bound_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 
 	"psafe/fallback"
@@ -52,6 +53,12 @@ func TestUntil(t *testing.T) {
 	}
 	if d, ok := bound.Until(ctx, batched{dev}).(preferring); !ok || d.PreferredBatchBytes() != 4711 {
 		t.Error("the batch that suits a device is lost")
+	}
+	if got := bound.BatchBytes(bound.Until(ctx, batched{dev})); got != 4711 {
+		t.Errorf("boxes may take %d bytes of a batch", got)
+	}
+	if got, most := bound.BatchBytes(dev), 64<<20*int64(runtime.GOMAXPROCS(0)); got < 1<<20 || got > most {
+		t.Errorf("boxes may take %d bytes of the loops' batches", got)
 	}
 }
 

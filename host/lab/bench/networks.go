@@ -190,10 +190,7 @@ func (b *boxed) release() {
 // chunk returns how many sampled boxes suit the device.
 func (b *boxed) chunk(d bound.Device) int {
 	perBox, perItem := b.model.Footprint(b.job.Propagation, b.rows)
-	if s, ok := d.(interface{ PreferredBatchBytes() int64 }); ok {
-		return int(max(1, s.PreferredBatchBytes()/(perBox+perItem)))
-	}
-	return 512
+	return int(max(1, bound.BatchBytes(d)/(perBox+perItem)))
 }
 
 // drawAndPropagate draws n boxes of half-width 2.5 and bounds the job's margins.

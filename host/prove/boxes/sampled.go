@@ -14,10 +14,6 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostDrawn is the greatest number of drawn boxes that are drawn and propagated at once, on devices
-// that do not say what suits them.
-const mostDrawn = 512
-
 // Draws are boxes of one half-width around posterior samples (Algorithm 1 of the paper), drawn and
 // verified on engines, which share them.
 type Draws struct {
@@ -110,8 +106,7 @@ func (f *Found) add(first int, margins []float64) {
 	}
 }
 
-// sampleChunk returns how many boxes to draw at a time: as many as the device likes best, if it
-// says so, and fit.
+// sampleChunk returns how many boxes to draw and propagate at a time.
 func sampleChunk(e *engine.Engine, method bound.Propagation, aims []Aim) int {
 	rows, regions := 0, 0
 	for _, a := range aims {
@@ -119,11 +114,7 @@ func sampleChunk(e *engine.Engine, method bound.Propagation, aims []Aim) int {
 	}
 	perBox, perItem := e.Model.Footprint(method, rows)
 	perBox += perItem * int64(regions)
-	free, most := e.Budget(), int64(mostDrawn)
-	if d, ok := e.Device.(interface{ PreferredBatchBytes() int64 }); ok {
-		free, most = min(free, d.PreferredBatchBytes()), 1<<20
-	}
-	return int(max(1, min(free/perBox, most, int64(e.Model.MostItems(rows)/regions))))
+	return max(1, min(e.BoxesAtATime(perBox), e.Model.MostItems(rows)/regions))
 }
 
 // sampledMargins are the margins of boxes for one task, and for it with a mixture, if it has one.

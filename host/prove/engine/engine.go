@@ -131,6 +131,12 @@ func (e *Engine) AtATime(free, each int64, few int) int {
 	return int(max(1, min(free/max(1, each), int64(few))))
 }
 
+// BoxesAtATime returns how many weight boxes of so many bytes a batch may have: as many as fit, or suit the
+// device best.
+func (e *Engine) BoxesAtATime(each int64) int {
+	return e.AtATime(min(e.Budget(), bound.BatchBytes(e.Device)), each, 4096)
+}
+
 // Guarded asks the device for the answers of a chunk, a kind of work, and takes them in; if
 // the device fails, on its halves, and then the spare device. So a chunk is answered by
 // launches that succeeded or not at all. If a recheck finds a number that differs, or the device is

@@ -20,7 +20,7 @@ func (e *Engine) Verify(ctx context.Context, by bound.Propagation, t *property.T
 	}
 	rows, per := len(t.S.Rows), len(t.T)
 	perBox, perItem := e.Model.Footprint(by, rows)
-	size := max(1, min(e.AtATime(e.Budget(), perBox+perItem*int64(per), 4096), e.Model.MostItems(rows)/per))
+	size := max(1, min(e.BoxesAtATime(perBox+perItem*int64(per)), e.Model.MostItems(rows)/per))
 	for chunk := range slices.Chunk(numbers, size) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
