@@ -178,7 +178,7 @@ type Devices struct {
 // ready is a job whose files have been read.
 type ready struct {
 	*Job
-	// post is the posterior that is certified: read, that of the file, or with noise of its inputs.
+	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, or of pairs of them.
 	post, read *posterior.Posterior
 	noise      property.InputNoise
 	tasks      *taskList
@@ -316,10 +316,16 @@ func (j *Job) read() (*ready, error) {
 	}
 	r.post = r.read
 	r.took[0] = time.Since(began).Seconds()
-	if j.Tasks.Points.InputNoise != "" {
-		if err = r.addNoise(); err != nil {
-			return nil, err
-		}
+	switch points := &j.Tasks.Points; {
+	case points.InputNoise != "" && points.Relation != "":
+		err = errors.New("--input-noise and --relation cannot be combined: leave one of them out")
+	case points.InputNoise != "":
+		err = r.addNoise()
+	case points.Relation != "":
+		err = r.addPair()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err = r.suits(); err != nil {
 		return nil, err
@@ -357,6 +363,20 @@ func (r *ready) addNoise() (err error) {
 	r.noise = *noise
 	if r.post, err = r.read.WithInputNoise(noise.Lo, noise.Hi); err != nil {
 		return fmt.Errorf("%s: --input-noise: %w", r.Posterior.Path, err)
+	}
+	return nil
+}
+
+// addPair makes the posterior that of pairs of inputs.
+func (r *ready) addPair() (err error) {
+	if r.Method.Decision || r.Method.Mean {
+		return errors.New("--relation is for --target safe and each: leave one of them out")
+	}
+	if r.tasks, err = r.Tasks.load(r.read); err != nil {
+		return err
+	}
+	if r.post, err = r.read.WithPair(r.tasks.relation.At, r.tasks.relation.Adds); err != nil {
+		return fmt.Errorf("%s: --relation: %w", r.Posterior.Path, err)
 	}
 	return nil
 }
