@@ -369,8 +369,11 @@ func (r *ready) addNoise() (err error) {
 
 // addPair makes the posterior that of pairs of inputs.
 func (r *ready) addPair() (err error) {
-	if r.Method.Decision || r.Method.Mean {
+	switch {
+	case r.Method.Decision || r.Method.Mean:
 		return errors.New("--relation is for --target safe and each: leave one of them out")
+	case r.Tasks.Points.round():
+		return errors.New("--relation is for boxes of inputs, not for --norm 1 or 2: leave one of them out")
 	}
 	if r.tasks, err = r.Tasks.load(r.read); err != nil {
 		return err
