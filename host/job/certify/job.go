@@ -361,10 +361,21 @@ func (r *ready) addNoise() (err error) {
 		return err
 	}
 	r.noise = *noise
-	if r.post, err = r.read.WithInputNoise(noise.Lo, noise.Hi); err != nil {
+	if r.post, err = r.about(r.read); err != nil {
 		return fmt.Errorf("%s: --input-noise: %w", r.Posterior.Path, err)
 	}
 	return nil
+}
+
+// about is a posterior that was read as it is certified: with noise of its inputs, or of pairs of them.
+func (r *ready) about(read *posterior.Posterior) (*posterior.Posterior, error) {
+	switch {
+	case r.noise.Hi != nil:
+		return read.WithInputNoise(r.noise.Lo, r.noise.Hi)
+	case r.tasks.relation != nil:
+		return read.WithPair(r.tasks.relation.At, r.tasks.relation.Adds)
+	}
+	return read, nil
 }
 
 // addPair makes the posterior that of pairs of inputs.
@@ -378,7 +389,7 @@ func (r *ready) addPair() (err error) {
 	if r.tasks, err = r.Tasks.load(r.read); err != nil {
 		return err
 	}
-	if r.post, err = r.read.WithPair(r.tasks.relation.At, r.tasks.relation.Adds); err != nil {
+	if r.post, err = r.about(r.read); err != nil {
 		return fmt.Errorf("%s: --relation: %w", r.Posterior.Path, err)
 	}
 	return nil
