@@ -301,6 +301,7 @@ func TestRelationForged(t *testing.T) {
 	}
 	for what, line := range map[string][]byte{
 		"another relation alone": changed(t, rises, `"relation":"[^"]*"`, `"relation":"falling:0:[0.5,0.6]"`),
+		"other words":            changed(t, rises, `"property":"[^"]*"`, `"property":"falling:0:[0.5,0.6]"`),
 		"falling":                both(rises, "falling:0:[0.5,0.6]"),
 		"steps from 0 on":        both(rises, "monotone:0:[0,0.6]"),
 		"any x'":                 both(rises, "lipschitz:1:0.5"),

@@ -41,3 +41,14 @@ func TestRelationRefused(t *testing.T) {
 		t.Errorf("%v: a record says of the file what it says without: %+v", err, records)
 	}
 }
+
+// TestRelationExplained: what is said of unknown pairs is of pairs, with less of the spread too.
+func TestRelationExplained(t *testing.T) {
+	j := &Job{Posterior: Posterior{Path: testFile("tiny-2-3-2-tanh.npz"), Factor: "40"}, Precision: new(bound.Float64), Tasks: around(file(t, "x.csv", "0.25,0.5\n"), "0.05"), Open: onCPU}
+	j.Tasks.Points.Relation, j.Method.By = "same_class:0.1", new(prove.CLBP)
+	var note *Unproved
+	j.Explain = func(n *Unproved) { note = n }
+	if _, err := j.Run(t.Context()); err != nil || note == nil || !strings.Contains(note.Next, "--relation same_class:0.1") || strings.Contains(note.Why, "another class") {
+		t.Errorf("%v: %+v", err, note)
+	}
+}
