@@ -316,15 +316,7 @@ func (j *Job) read() (*ready, error) {
 	}
 	r.post = r.read
 	r.took[0] = time.Since(began).Seconds()
-	switch points := &j.Tasks.Points; {
-	case points.InputNoise != "" && points.Relation != "":
-		err = errors.New("--input-noise and --relation cannot be combined: leave one of them out")
-	case points.InputNoise != "":
-		err = r.addNoise()
-	case points.Relation != "":
-		err = r.addPair()
-	}
-	if err != nil {
+	if err = r.transform(); err != nil {
 		return nil, err
 	}
 	if err = r.suits(); err != nil {
@@ -363,34 +355,6 @@ func (r *ready) addNoise() (err error) {
 	r.noise = *noise
 	if r.post, err = r.about(r.read); err != nil {
 		return fmt.Errorf("%s: --input-noise: %w", r.Posterior.Path, err)
-	}
-	return nil
-}
-
-// about is a posterior that was read as it is certified: with noise of its inputs, or of pairs of them.
-func (r *ready) about(read *posterior.Posterior) (*posterior.Posterior, error) {
-	switch {
-	case r.noise.Hi != nil:
-		return read.WithInputNoise(r.noise.Lo, r.noise.Hi)
-	case r.tasks.relation != nil:
-		return read.WithPair(r.tasks.relation.At, r.tasks.relation.Adds)
-	}
-	return read, nil
-}
-
-// addPair makes the posterior that of pairs of inputs.
-func (r *ready) addPair() (err error) {
-	switch {
-	case r.Method.Decision || r.Method.Mean:
-		return errors.New("--relation is for --target safe and each: leave one of them out")
-	case r.Tasks.Points.round():
-		return errors.New("--relation is for boxes of inputs, not for --norm 1 or 2: leave one of them out")
-	}
-	if r.tasks, err = r.Tasks.load(r.read); err != nil {
-		return err
-	}
-	if r.post, err = r.about(r.read); err != nil {
-		return fmt.Errorf("%s: --relation: %w", r.Posterior.Path, err)
 	}
 	return nil
 }

@@ -318,21 +318,6 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior, relation *property.Rela
 	return list, nil
 }
 
-// ofPairs returns the safe set of pairs: that of the relation, or a box of the outputs at both inputs.
-func (p *Points) ofPairs(post *posterior.Posterior, relation *property.Relation) (func(int) (property.Safe, int, error), error) {
-	s, says := relation.Safe()
-	var err error
-	switch {
-	case p.Label != "":
-		err = errors.New("--label cannot be combined with --relation, which leaves no class open: leave it out")
-	case !says && !property.IsBox(p.Property):
-		err = fmt.Errorf("--relation %s says nothing of the outputs: give --property output_box:[LO,HI],... of those at x, then those at x', or a file of rows of both", Printable(p.Relation))
-	case !says:
-		s, _, err = property.ParseSpec(p.Property, 2*post.Outputs())
-	}
-	return func(int) (property.Safe, int, error) { return s, -1, err }, err
-}
-
 // safeSets returns the safe set of each point.
 func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (property.Safe, int, error), error) {
 	outputs := post.Outputs()
