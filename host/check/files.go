@@ -31,6 +31,7 @@ type files struct {
 	templates  map[string]*templates
 	regions    map[string]*property.Region
 	norms      map[string]*property.Norm
+	relations  map[string]*property.Relation
 	// noisy are posteriors as concentration LBP needs them.
 	noisy map[noisyOf]*noise.Posterior
 }

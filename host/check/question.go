@@ -69,11 +69,14 @@ func (f *files) question(r *record.Record, given Files) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.task.Check(q.post.Inputs(), q.post.Outputs()); err != nil {
-		return nil, fmt.Errorf("inputs: %w", err)
-	}
 	if q.post, err = f.noised(r, inputs, q.post); err != nil {
 		return nil, err
+	}
+	if q.post, err = f.paired(r, q.post); err != nil {
+		return nil, err
+	}
+	if err := q.task.Check(q.post.Inputs(), q.post.Outputs()); err != nil {
+		return nil, fmt.Errorf("inputs: %w", err)
 	}
 	label := -1
 	if r.Label != nil {

@@ -117,6 +117,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
 	noisy := points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	noisy.Tasks.Points.InputNoise = file("noise.npy", radiiOfTests)
+	paired := points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
+	paired.Tasks.Points.Relation = "same_class:0.05"
 	ball := points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	ball.Tasks.Points.Norm = "2"
 	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
@@ -149,7 +151,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
-		worst, stopped, limited, radii, noisy, ball, either, leaves, moments, linearised,
+		worst, stopped, limited, radii, noisy, paired, ball, either, leaves, moments, linearised,
 		plansJob(t, `{"or": [{"row": [1], "offset": 0.1}, {"row": [-1], "offset": 0.2}]}`),
 	} {
 		runs = append(runs, written(t, j))

@@ -17,8 +17,12 @@ func (f *files) ofPropertyFile(r *record.Record, path string, post *posterior.Po
 	if len(r.Clip) > 0 || r.Norm != "" || r.InputScale != "" || r.Fix != "" || r.Free != "" || r.Channels != "" || r.EpsSHA256 != "" || r.ClipSHA256 != "" {
 		return nil, fmt.Errorf("clip: a property file has none, nor an input scale, fixed inputs or channels")
 	}
-	key := fmt.Sprintf("%d %q", post.Outputs(), path)
-	tasks, err := kept(f, &f.tasks, key, func() ([]property.Task, error) { return property.ReadFile(path, post.Outputs()) })
+	_, outputs, err := f.shape(r, post)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%d %q", outputs, path)
+	tasks, err := kept(f, &f.tasks, key, func() ([]property.Task, error) { return property.ReadFile(path, outputs) })
 	if err != nil {
 		return nil, fmt.Errorf("inputs: %w", err)
 	}
@@ -56,7 +60,7 @@ func (f *files) ofPoints(r *record.Record, path string, post *posterior.Posterio
 	if err != nil {
 		return nil, err
 	}
-	if t.S, t.Label, err = property.ParseSpec(r.Property, post.Outputs()); err != nil {
+	if t.S, t.Label, err = f.safe(r, post); err != nil {
 		return nil, err
 	}
 	return t, f.around(r, t, points, region, post)
@@ -145,14 +149,21 @@ const fromPosterior = "posterior"
 // normalise takes the boxes of a task to those of the network.
 func (f *files) normalise(r *record.Record, t *property.Task, post *posterior.Posterior, shape []int) error {
 	norm, err := f.normOf(r, post, shape)
-	if err != nil || norm == nil {
+	if err != nil {
 		return err
 	}
-	if err := t.Check(post.Inputs(), post.Outputs()); err != nil { // as many coordinates as there are means
+	relation, outputs, err := f.shape(r, post)
+	if err != nil || relation == nil && norm == nil {
+		return err
+	}
+	if err := t.Check(post.Inputs(), outputs); err != nil { // as many coordinates as there are means
 		return fmt.Errorf("inputs: %w", err)
 	}
 	if err := norm.Apply(t); err != nil {
 		return fmt.Errorf("mean: %w", err)
+	}
+	if err := relation.Extend(t, norm); err != nil {
+		return fmt.Errorf("relation: %w", err)
 	}
 	return nil
 }
@@ -190,9 +201,13 @@ func (f *files) ofTemplate(r *record.Record, path string, post *posterior.Poster
 	if err := there(r.Template, ""); err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Template)
+	_, outputs, err := f.shape(r, post)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%d %d %q", post.Inputs(), outputs, r.Template)
 	of, err := kept(f, &f.templates, key, func() (*templates, error) {
-		list, digest, err := property.ReadTemplates(r.Template, post.Inputs(), post.Outputs())
+		list, digest, err := property.ReadTemplates(r.Template, post.Inputs(), outputs)
 		return &templates{list, digest}, err
 	})
 	if err != nil {

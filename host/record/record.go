@@ -119,6 +119,8 @@ type Record struct {
 	// as typed; InputNoiseSHA256 is the digest of its file.
 	InputNoise       string `json:"input_noise,omitempty"`
 	InputNoiseSHA256 string `json:"input_noise_sha256,omitempty"`
+	// Relation is that of two inputs whose outputs the record is about, as typed.
+	Relation string `json:"relation,omitempty"`
 	// FeaturesOf names the network whose features T is about, if the posterior's file says so; then nothing
 	// is said of that network's inputs.
 	FeaturesOf string `json:"features_of,omitempty"`

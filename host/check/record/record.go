@@ -82,6 +82,7 @@ type Record struct {
 	Predictive      string   `json:"predictive,omitempty"`
 	InputNoise      string   `json:"input_noise,omitempty"`
 	InputNoiseSHA   string   `json:"input_noise_sha256,omitempty"`
+	Relation        string   `json:"relation,omitempty"`
 	FeaturesOf      string   `json:"features_of,omitempty"`
 	PosteriorSD     string   `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`

@@ -77,6 +77,9 @@ func (d *diagnosis) halve() *cause {
 	for n := range halvings {
 		half.Factor = halfOf(half.Factor)
 		post, err := half.Read()
+		if err == nil {
+			post, err = d.r.about(post)
+		}
 		if err != nil {
 			return atPoint
 		}

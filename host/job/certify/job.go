@@ -178,7 +178,7 @@ type Devices struct {
 // ready is a job whose files have been read.
 type ready struct {
 	*Job
-	// post is the posterior that is certified: read, that of the file, or with noise of its inputs.
+	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, or of pairs of them.
 	post, read *posterior.Posterior
 	noise      property.InputNoise
 	tasks      *taskList
@@ -316,10 +316,8 @@ func (j *Job) read() (*ready, error) {
 	}
 	r.post = r.read
 	r.took[0] = time.Since(began).Seconds()
-	if j.Tasks.Points.InputNoise != "" {
-		if err = r.addNoise(); err != nil {
-			return nil, err
-		}
+	if err = r.transform(); err != nil {
+		return nil, err
 	}
 	if err = r.suits(); err != nil {
 		return nil, err
@@ -355,7 +353,7 @@ func (r *ready) addNoise() (err error) {
 		return err
 	}
 	r.noise = *noise
-	if r.post, err = r.read.WithInputNoise(noise.Lo, noise.Hi); err != nil {
+	if r.post, err = r.about(r.read); err != nil {
 		return fmt.Errorf("%s: --input-noise: %w", r.Posterior.Path, err)
 	}
 	return nil

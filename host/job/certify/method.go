@@ -259,8 +259,12 @@ func (r *ready) suits() error {
 		return fmt.Errorf("%s: --method finite needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
 	}
 	if err := r.cfg.Fits(post); err != nil {
-		if post.Shifts() && r.cfg.Fits(r.read) == nil {
-			return fmt.Errorf("--input-noise is not for --method %v: use clbp, lbp, ibp or statistical, or leave --method out", r.cfg.Method)
+		if post != r.read && r.cfg.Fits(r.read) == nil {
+			flag := "input-noise"
+			if !post.Shifts() {
+				flag = "relation"
+			}
+			return fmt.Errorf("--%s is not for --method %v: use clbp, lbp, ibp or statistical, or leave --method out", flag, r.cfg.Method)
 		}
 		return fmt.Errorf("%s: %w", path, err)
 	}

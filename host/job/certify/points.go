@@ -24,7 +24,7 @@ type radius struct {
 
 // tasks builds one task for each radius and point: all points with the first radius, then all
 // with the next.
-func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
+func (p *Points) tasks(post *posterior.Posterior, relation *property.Relation) (*taskList, error) {
 	if p.Inputs == "" {
 		return nil, errors.New("--inputs is missing: name a data file, as in --inputs points.csv --eps 0.01, or a property file with --property FILE.json")
 	}
@@ -48,7 +48,12 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, err
 	}
-	safe, err := p.safeSets(post, points, list.norm.Norm)
+	var safe func(int) (property.Safe, int, error)
+	if list.relation = relation; relation == nil {
+		safe, err = p.safeSets(post, points, list.norm.Norm)
+	} else {
+		safe, err = p.ofPairs(post, relation)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +63,14 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		reach = 0
 	}
 	list.notes = append(list.notes, doubtPoints(post, points, index, reach, len(p.Clip) > 0, p.Mean != "")...)
-	if property.NeedsClass(p.Property) {
+	if relation != nil && property.NeedsClass(p.Property) {
+		list.words = p.Relation
+	} else if property.NeedsClass(p.Property) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
 	list.n = len(radii) * len(index)
 	label, _, _ := p.classLabel()
-	byMean := label == "" && property.NeedsClass(p.Property)
+	byMean := label == "" && property.NeedsClass(list.words)
 	around := func(n int, r radius) (property.Task, error) {
 		task := property.Task{Index: index[n], Eps: r.text, EpsSHA256: r.region.EpsSHA256, ByMean: byMean}
 		var err error
@@ -109,7 +116,11 @@ func (l *taskList) give(task *property.Task, points *property.Points, region *pr
 	if err := points.RegionOf(task, task.Index, region); err != nil {
 		return err
 	}
-	if err := l.norm.Apply(task); err != nil {
+	err := l.norm.Apply(task)
+	if err == nil {
+		err = l.relation.Extend(task, l.norm.Norm)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: point %d: %w", points.Source, task.Index, err)
 	}
 	return nil
@@ -238,11 +249,11 @@ func (p *Points) norm(post *posterior.Posterior, shape []int, channels string) (
 }
 
 // apply takes the boxes of a task of a property file to those of the network.
-func (n *norm) apply(t *property.Task, post *posterior.Posterior) error {
+func (n *norm) apply(t *property.Task, inputs, outputs int) error {
 	if n.Norm == nil {
 		return nil
 	}
-	if err := t.Check(post.Inputs(), post.Outputs()); err != nil { // as many coordinates as there are means
+	if err := t.Check(inputs, outputs); err != nil { // as many coordinates as there are means
 		return err
 	}
 	return n.Apply(t)
@@ -250,9 +261,10 @@ func (n *norm) apply(t *property.Task, post *posterior.Posterior) error {
 
 // fromTemplates builds a task for each property of the file and each point: all points with
 // the first property, then all with the next.
-func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
+func (t *Tasks) fromTemplates(post *posterior.Posterior, relation *property.Relation) (*taskList, error) {
 	p := &t.Points
-	templates, digest, err := property.ReadTemplates(t.File, post.Inputs(), post.Outputs())
+	_, outputs := relation.Shape(post.Inputs(), post.Outputs())
+	templates, digest, err := property.ReadTemplates(t.File, post.Inputs(), outputs)
 	if errors.Is(err, property.ErrOwnBoxes) {
 		return nil, fmt.Errorf("--inputs and a property file cannot be combined: the file %s has its own input boxes", t.File)
 	}
@@ -278,7 +290,7 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list.template, list.clipSHA256 = t.File, clip.ClipSHA256
+	list.template, list.clipSHA256, list.relation = t.File, clip.ClipSHA256, relation
 	if byLabel {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}

@@ -45,6 +45,8 @@ type Points struct {
 	// InputNoise, if not empty, is a vector of standard deviations of noise of the inputs, in the units of the
 	// data (property.ReadInputNoise).
 	InputNoise string
+	// Relation, if not empty, makes the task one about pairs of inputs (property.ReadRelation).
+	Relation string
 	// Channels, if not empty, is "first" or "last": how the network takes images.
 	Channels string
 	// Property holds what property.ParseSpec reads, or leaves the class open
@@ -74,6 +76,7 @@ type taskList struct {
 	clipSHA256 string
 	norm       norm
 	channels   string
+	relation   *property.Relation
 	notes      []Note
 }
 
@@ -100,8 +103,8 @@ func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
 	if t.Points.round() {
 		return nil, errors.New("--norm is for psafe certify: T is a box here: leave it out")
 	}
-	if t.Points.InputNoise != "" {
-		return nil, errors.New("--input-noise is for psafe certify: leave it out")
+	if t.Points.InputNoise != "" || t.Points.Relation != "" {
+		return nil, errors.New("--input-noise and --relation are for psafe certify: leave them out")
 	}
 	list, err := t.load(post)
 	if err != nil {
@@ -126,14 +129,20 @@ func (l *taskList) all() ([]property.Task, error) {
 // load builds the tasks and checks that they fit the network.
 func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	var list *taskList
-	var err error
+	relation, err := property.ReadRelation(t.Points.Relation, post.Inputs(), post.Outputs())
+	if err != nil {
+		return nil, err
+	}
+	_, says := relation.Safe()
 	switch {
+	case says && (t.File != "" || t.Points.Property != property.KeepsClass):
+		return nil, fmt.Errorf("--relation %s says what is asked of the outputs: leave --property out, or use step, swap or near", Printable(t.Points.Relation))
 	case t.File == "":
-		list, err = t.Points.tasks(post)
+		list, err = t.Points.tasks(post, relation)
 	case t.Points.Inputs != "":
-		list, err = t.fromTemplates(post)
+		list, err = t.fromTemplates(post, relation)
 	default:
-		list, err = t.fromFile(post)
+		list, err = t.fromFile(post, relation)
 	}
 	if err != nil {
 		return nil, err
@@ -141,22 +150,23 @@ func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	if list.norm.words[0] == FromPosterior && t.File != "" {
 		list.notes = append(list.notes, &Normalised{post.Source.Path, t.File})
 	}
-	list.at = checked(list.at, list.source, post)
+	list.at = list.checked(post)
 	return list, nil
 }
 
 // checked is at with a check that each task fits the network.
-func checked(at func(int) (property.Task, error), source string, post *posterior.Posterior) func(int) (property.Task, error) {
+func (l *taskList) checked(post *posterior.Posterior) func(int) (property.Task, error) {
+	at := l.at
 	return func(k int) (property.Task, error) {
 		t, err := at(k)
 		if err != nil {
 			return t, err
 		}
-		if err = t.Check(post.Inputs(), post.Outputs()); err == nil {
+		if err = t.Check(l.relation.Shape(post.Inputs(), post.Outputs())); err == nil {
 			err = t.CheckShape(post.Input.Shape)
 		}
 		if err != nil {
-			return t, fmt.Errorf("%s: %w", source, err)
+			return t, fmt.Errorf("%s: %w", l.source, err)
 		}
 		return t, nil
 	}
@@ -175,7 +185,7 @@ func (l *taskList) fits(t *property.Task, p bound.Precision) error {
 }
 
 // fromFile is a property file with its own input boxes.
-func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
+func (t *Tasks) fromFile(post *posterior.Posterior, relation *property.Relation) (*taskList, error) {
 	p := &t.Points
 	if err := t.refuse("the file "+t.File+" has its own input boxes", []given{
 		{"inputs", p.Inputs != ""}, {"input-scale", p.Scale != ""}, {"label-column", p.LabelColumn != ""},
@@ -184,7 +194,8 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	}); err != nil {
 		return nil, err
 	}
-	tasks, err := property.ReadFile(t.File, post.Outputs())
+	_, outputs := relation.Shape(post.Inputs(), post.Outputs())
+	tasks, err := property.ReadFile(t.File, outputs)
 	if err != nil {
 		return nil, unfound("--property", err)
 	}
@@ -195,7 +206,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--index: %w", err)
 	}
-	list := &taskList{n: len(index), source: t.File, at: func(k int) (property.Task, error) { return tasks[index[k]], nil }}
+	list := &taskList{n: len(index), source: t.File, relation: relation, at: func(k int) (property.Task, error) { return tasks[index[k]], nil }}
 	if len(tasks) > 0 {
 		list.sha256 = tasks[0].FileSHA256
 	}
@@ -203,7 +214,11 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	for i := range tasks {
-		if err := list.norm.apply(&tasks[i], post); err != nil {
+		err := list.norm.apply(&tasks[i], post.Inputs(), outputs)
+		if err == nil {
+			err = relation.Extend(&tasks[i], list.norm.Norm)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: property %d: %w", t.File, i, err)
 		}
 	}

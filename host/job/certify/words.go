@@ -142,6 +142,7 @@ func (t *Tasks) settings() list {
 	l.add("clip", strings.Join(p.Clip, ","))
 	l.add("fix", p.Fix)
 	l.add("input-noise", p.InputNoise)
+	l.add("relation", p.Relation)
 	l.add("free", p.Free)
 	l.add("mean", p.Mean)
 	l.add("std", p.Std)

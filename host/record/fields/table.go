@@ -94,6 +94,7 @@ var Table = []Field{
 	{Name: "predictive", Type: "string, omitted", Class: Question, Doc: "`linearised` with `--predictive linearised`: another posterior of functions ([theory](theory.md#58-the-linearised-posterior))"},
 	{Name: "input_noise", Type: "string, omitted", Class: Question, Digest: "input_noise_sha256", Said: "if it names a file", Doc: "`--input-noise` as typed: every bound is about networks and noise of the inputs ([inputs](inputs.md))"},
 	{Name: "input_noise_sha256", Type: "string, omitted", Class: Question, Doc: "digest of its file"},
+	{Name: "relation", Type: "string, omitted", Class: Question, Doc: "`--relation` as typed: every bound is about the outputs of one network at two inputs ([relations](relations.md))"},
 	{Name: "features_of", Type: "string, omitted", Class: Question, Doc: "the posterior's file says that its inputs are features of this network: T is a set of features, and nothing is said of that network's inputs"},
 	{Name: "posterior_sd", Type: "string, omitted", Class: Question, Doc: "of an ONNX network: `--sd` as typed, `relative` and its number, or `file` and `--scale`"},
 	{Name: "posterior_sd_file", Type: "string, omitted", Class: Said, Apart: true, Doc: "file of `--sd`: path as typed"},

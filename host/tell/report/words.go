@@ -105,6 +105,9 @@ func region(r *record.Record) string {
 	if r.InputNoise != "" {
 		words = "of inputs with normal noise of standard deviation " + shown(r.InputNoise) + ", not clipped, added after: " + words
 	}
+	if r.Relation != "" {
+		words = "of pairs of inputs, " + shown(r.Relation) + ", the first from: " + words
+	}
 	if r.Norm != "" {
 		words += " in the L" + shown(r.Norm) + " norm"
 	}

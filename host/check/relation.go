@@ -1,0 +1,61 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+
+	"psafe/host/check/record"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// shape is the relation that a record is about, nil without, and how many outputs S speaks of.
+func (f *files) shape(r *record.Record, post *posterior.Posterior) (*property.Relation, int, error) {
+	if r.Relation == "" {
+		return nil, post.Outputs(), nil
+	}
+	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Relation)
+	relation, err := kept(f, &f.relations, key, func() (*property.Relation, error) {
+		return property.ReadRelation(r.Relation, post.Inputs(), post.Outputs())
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("relation: %w", err)
+	}
+	return relation, 2 * post.Outputs(), nil
+}
+
+// safe is the safe set of a record about a point, and its class: of a relation that says it, its own, and of another
+// a box of the outputs at both inputs.
+func (f *files) safe(r *record.Record, post *posterior.Posterior) (property.Safe, int, error) {
+	relation, outputs, err := f.shape(r, post)
+	if err != nil {
+		return property.Safe{}, -1, err
+	}
+	s, says := relation.Safe()
+	switch {
+	case says && r.Property != r.Relation:
+		err = fmt.Errorf("property: it is %.60q, and the relation says %.60q", r.Property, r.Relation)
+	case !says && relation != nil && !property.IsBox(r.Property):
+		err = fmt.Errorf("property: it is %.60q, and relations of this kind have a box of outputs, or a file", r.Property)
+	case !says:
+		return property.ParseSpec(r.Property, outputs)
+	}
+	return s, -1, err
+}
+
+// paired is the posterior at the two inputs of the relation that the record names.
+func (f *files) paired(r *record.Record, post *posterior.Posterior) (*posterior.Posterior, error) {
+	relation, _, err := f.shape(r, post)
+	if err != nil || relation == nil {
+		return post, err
+	}
+	if r.InputNoise != "" || r.Decision != nil || r.OutputMean != nil {
+		return nil, errors.New("relation: with input_noise, decisions and means there is none")
+	}
+	key := fmt.Sprintf("%q", append([]string{"relation", r.PosteriorSHA256, r.PosteriorScale, r.Predictive, r.PosteriorSD, r.PosteriorSDSHA, r.Relation}, r.Activations...))
+	p, err := kept(f, &f.posteriors, key, func() (*posterior.Posterior, error) { return post.WithPair(relation.At, relation.Adds) })
+	if err != nil {
+		return nil, fmt.Errorf("relation: %w", err)
+	}
+	return p, nil
+}
