@@ -14,6 +14,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/model/posterior"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
 	"psafe/host/read/onnx"
@@ -173,7 +174,7 @@ func TestFamilies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				question := &verify.Question{Query: q, Network: p, Cells: 50}
+				question := &verify.Question{Query: q, Networks: []*posterior.Posterior{p}, Cells: 50}
 				tasks, err := question.Tasks()
 				if err != nil {
 					t.Fatal(err)
