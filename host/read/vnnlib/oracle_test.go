@@ -167,7 +167,9 @@ func TestMeaning(t *testing.T) {
 			at := map[string]*big.Rat{}
 			x, y := make([]*big.Rat, 2), make([]*big.Rat, 2)
 			for i := range x {
-				x[i] = big.NewRat(int64(r.IntN(37)-18), 8)
+				if x[i] = big.NewRat(int64(r.IntN(37)-18), 8); r.IntN(4) == 0 {
+					x[i] = big.NewRat(int64(4*r.IntN(2)-2), 1)
+				}
 				at[r.inputs[i]] = x[i]
 			}
 			for i := range y {
