@@ -53,7 +53,7 @@ type verifyFlags struct {
 }
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
-	f.StringArrayVar(&v.network, "network", nil, "`NAME=FILE`: the file of a network that the query declares, once for each but those that are equal-to another; of one, FILE alone will do")
+	f.StringArrayVar(&v.network, "network", nil, "the file of a network that the query declares, as `NAME=FILE`; FILE alone will do if it is the only one. Once for each, but not for those that are equal-to another")
 	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/files.md)")
 	v.post.add(f)
 	v.post.addFactor(f)
@@ -175,7 +175,7 @@ func (v *verifyFlags) files(path string, q *vnnlib.Query) ([]string, error) {
 		case k < 0 && len(files) == 1:
 			return nil, fmt.Errorf("%s: the query declares network %s, --network names %.40q: write --network %s=FILE", path, q.Networks[0].Name, name, q.Networks[0].Name)
 		case k < 0:
-			return nil, fmt.Errorf("%s: the query declares %d networks, --network names %.40q, which is none of them: write --network %s=FILE", path, len(files), name, q.Networks[0].Name)
+			return nil, fmt.Errorf("%s: the query declares %d networks, --network %.80q names none of them: write --network %s=FILE", path, len(files), flag, q.Networks[0].Name)
 		case files[k] != "":
 			return nil, fmt.Errorf("%s: --network names network %.40q twice: give it once", path, name)
 		}

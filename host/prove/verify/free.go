@@ -9,7 +9,7 @@ import (
 )
 
 // A query about several networks, or with comparisons that take an input beside other variables, is
-// answered as one about one network of free inputs (docs/theory.md, section 4.11), whose outputs are those
+// answered as one about one network of free inputs (docs/theory.md, VNN-LIB), whose outputs are those
 // of all networks, and then the free inputs that comparisons take. Where relations make inputs equal they
 // are one free input; where they bound a difference x_a - x_b, that is the free input in the place of x_a.
 
