@@ -16,6 +16,14 @@ import (
 // source says what an input of the query is: a free input, or the sum of two unless step is -1.
 type source struct{ base, step int }
 
+// free are the free inputs that it is the sum of.
+func (s source) free() []int {
+	if s.step < 0 {
+		return []int{s.base}
+	}
+	return []int{s.base, s.step}
+}
+
 // rewriting makes the query about free inputs of one about inputs.
 type rewriting struct {
 	query *vnnlib.Query
@@ -290,10 +298,7 @@ func (r *rewriting) constraint(c *vnnlib.Constraint) *vnnlib.Constraint {
 			to.Terms = append(to.Terms, t)
 			continue
 		}
-		for _, p := range []int{r.of[t.Of].base, r.of[t.Of].step} {
-			if p < 0 {
-				continue
-			}
+		for _, p := range r.of[t.Of].free() {
 			if sum[p] == nil {
 				sum[p], free = new(big.Rat), append(free, p)
 			}

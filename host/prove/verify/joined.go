@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"psafe/host/model/network"
@@ -40,8 +41,13 @@ func join(q *vnnlib.Query, nets []*posterior.Posterior) (*joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := beside(nets, r.of, len(r.inputs), r.taken)
-	return &joined{free, net, r.of}, err
+	net := chained(nets, r.of, leastOf(free), r.taken)
+	if net == nil {
+		if net, err = beside(nets, r.of, len(r.inputs), r.taken); err != nil {
+			return nil, err
+		}
+	}
+	return &joined{free, net, r.of}, net.Validate()
 }
 
 // fits reports what keeps a declaration from being of a network.
@@ -61,6 +67,24 @@ func weightsOf(p *posterior.Posterior) [][]float64 {
 	return p.Mean()
 }
 
+// mostWeights bounds the weights of a layer that is made here.
+const mostWeights = 1 << 24
+
+// leastOf is, for each input of a query, a number that is at most each of its boxes has.
+func leastOf(q *vnnlib.Query) []float64 {
+	from := slices.Repeat([]float64{math.Inf(1)}, q.Inputs())
+	for k := range q.Cases {
+		for j := range from {
+			lo, exact := q.Cases[k].Box[j].Lo.Float64()
+			if !exact {
+				lo = math.Nextafter(lo, math.Inf(-1))
+			}
+			from[j] = min(from[j], lo)
+		}
+	}
+	return from
+}
+
 // beside is networks side by side as one: of free inputs, of which theirs are made, to the outputs of
 // all of them and then those free inputs that are taken. What it computes is exact: sums of two free
 // inputs, and products with 0 and 1, beside what the networks do.
@@ -75,8 +99,7 @@ func beside(nets []*posterior.Posterior, of []source, inputs int, taken []int) (
 	if len(taken) > 0 {
 		in += inputs
 	}
-	const most = 1 << 24
-	if in > most/out {
+	if in > mostWeights/out {
 		return nil, fmt.Errorf("the networks have a last layer of more than 2^24 weights side by side (%d x %d); write a query about smaller ones", in, out)
 	}
 	weight, bias := make([]float64, in*out), make([]float64, out)
@@ -118,7 +141,7 @@ func beside(nets []*posterior.Posterior, of []source, inputs int, taken []int) (
 	}
 	last.Map, last.Weight, last.Bias = network.Dense{In: in, Out: out}, fixed(weight), fixed(bias)
 	p.Layers = append(p.Layers, last)
-	return p, p.Validate()
+	return p, nil
 }
 
 // frontLayer makes the inputs of a network of free inputs.
@@ -132,14 +155,13 @@ func frontLayer(of []source, inputs int) (posterior.Layer, error) {
 		l.Map, l.Weight, l.Bias = network.Reorder{In: inputs, Order: order}, fixed(nil), fixed(nil)
 		return l, nil
 	}
-	if inputs > 1<<24/len(of) {
+	if inputs > mostWeights/len(of) {
 		return l, fmt.Errorf("differences of inputs take a layer of more than 2^24 weights (%d x %d); write a query about smaller networks", inputs, len(of))
 	}
 	weight := make([]float64, inputs*len(of))
 	for i, s := range of {
-		weight[s.base*len(of)+i] = 1
-		if s.step >= 0 {
-			weight[s.step*len(of)+i] = 1
+		for _, j := range s.free() {
+			weight[j*len(of)+i] = 1
 		}
 	}
 	l.Map, l.Weight, l.Bias = network.Dense{In: inputs, Out: len(of)}, fixed(weight), fixed(make([]float64, len(of)))

@@ -86,6 +86,12 @@ func TestPairs(t *testing.T) {
 	if r, _ := askAll(t, about(2, "", chain), 400, first, first); r.Answer != verify.Unsat {
 		t.Errorf("a chain of inputs: %s", r.Answer)
 	}
+	// Two inputs that are equal, of a network that takes both: y = |x_0 + x_1|.
+	twice := []posterior.Layer{layer(2, 2, relu, []float64{1, -1, 1, -1}, []float64{0, 0}), layer(2, 1, network.Activation{}, []float64{1, 1}, []float64{0})}
+	equal := unit + "(assert (and (== A[0] A[1]) (== C[0] C[1]) (>= C[1] 0)))(assert (> B[0] 1.5))"
+	if r, _ := askAll(t, about(2, "", equal), 400, twice, twice); r.Answer != verify.Sat {
+		t.Errorf("two equal inputs of one network: %s", r.Answer)
+	}
 	r, _ := askAll(t, about(1, "(equal-to f)", both+"(assert (<= A[0] C[0]))(assert (> (- B[0] D[0]) 0.9))"), 400, absolute(), absolute())
 	if r.Answer != verify.Sat || r.Found.Input[0].Cmp(r.Found.Input[1]) > 0 {
 		t.Errorf("two copies: %s with %v", r.Answer, r.Found)
@@ -111,6 +117,9 @@ func TestRandomPairs(t *testing.T) {
 			return []posterior.Layer{layer(2, 4, relu, weights(8, 1), weights(4, 0.5)), layer(4, 1, network.Activation{}, weights(4, 1), weights(1, 1))}
 		}
 		f, g := random(), random()
+		if round%3 == 0 { // no chain together
+			g = []posterior.Layer{g[0], layer(4, 3, relu, weights(12, 1), weights(3, 0.5)), layer(3, 1, network.Activation{}, weights(3, 1), weights(1, 1))}
+		}
 		var b strings.Builder
 		for _, x := range []string{"A[0]", "A[1]", "C[0]", "C[1]"} {
 			fmt.Fprintf(&b, "(assert (and (%s %s 1) (>= %s %.1f)))", []string{"<=", "<"}[r.IntN(2)], x, x, r.Float64()-1)
@@ -124,7 +133,7 @@ func TestRandomPairs(t *testing.T) {
 				"(assert (or (>= %s 0) (<= (+ %[1]s %s) 0.5)))", "(assert (> (+ %s (* 3 %s) (* 0.5 B[0])) -0.5))", "(assert (> %s %s))"}[r.IntN(7)], a, c)
 		}
 		fmt.Fprintf(&b, "(assert (%s (- B[0] D[0]) %.2f))", []string{">", ">="}[r.IntN(2)], 1.5*r.NormFloat64()+2)
-		if round%3 == 0 {
+		if round%4 == 0 {
 			fmt.Fprintf(&b, "(assert (<= (+ B[0] D[0]) %.2f))", r.NormFloat64())
 		}
 		text := about(2, "(isomorphic-to f)", b.String())
