@@ -12,7 +12,7 @@ import (
 // are at least from; it is less work to bound, and bounds of chains are better.
 //
 // First layers take free inputs in the place of their own, with the same weights. What is taken is handed
-// on as relu(u - from) = u - from.
+// on as relu(u - from) = u - from; a kinked activation does so too.
 func chained(nets []*posterior.Posterior, of []source, from []float64, taken []int) *posterior.Posterior {
 	if !chainable(nets, of, from, taken) {
 		return nil
@@ -61,7 +61,7 @@ func chained(nets []*posterior.Posterior, of []source, from []float64, taken []i
 	return p
 }
 
-// chainable reports whether networks are chains of as many dense layers with the same activations, ReLU if
+// chainable reports whether networks are chains of as many dense layers with the same activations, kinked if
 // something is taken, none with two inputs of one free input: their weights would have to be added.
 func chainable(nets []*posterior.Posterior, of []source, from []float64, taken []int) bool {
 	first := nets[0].Network()
@@ -74,7 +74,7 @@ func chainable(nets []*posterior.Posterior, of []source, from []float64, taken [
 			return false
 		}
 		for k := range n[:len(n)-1] {
-			if n[k].Activation != first[k].Activation || len(taken) > 0 && n[k].Activation.Kind != network.ReLU {
+			if _, kinked := n[k].Activation.Kinked(); n[k].Activation != first[k].Activation || len(taken) > 0 && !kinked {
 				return false
 			}
 		}

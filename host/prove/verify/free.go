@@ -28,7 +28,7 @@ func (s source) free() []int {
 type rewriting struct {
 	query *vnnlib.Query
 	of    []source
-	// inputs is, by free input, the query's inputs that it is, or the first of which it is the step.
+	// inputs is, by free input, the query's inputs that are equal to it or that it is the step to.
 	inputs [][]int
 	// least holds the greatest numbers that relations say x_a - x_b is at least, by the free inputs
 	// of a and b.
@@ -43,6 +43,9 @@ type rewriting struct {
 
 // plain reports whether a query is about one network, and its comparisons of outputs alone.
 func plain(q *vnnlib.Query) bool {
+	if len(q.Networks) > 1 {
+		return false
+	}
 	seen := map[*vnnlib.Set]bool{}
 	var outputs func(s *vnnlib.Set) bool
 	outputs = func(s *vnnlib.Set) bool {
@@ -64,7 +67,7 @@ func plain(q *vnnlib.Query) bool {
 			return false
 		}
 	}
-	return len(q.Networks) == 1
+	return true
 }
 
 // rewrite returns the query about free inputs and what the inputs are of those.
@@ -255,7 +258,7 @@ func (r *rewriting) end(input int, end *big.Rat, sign int64, strict bool) *vnnli
 	return r.constraint(c)
 }
 
-// set is what a set says beside what free inputs say: always says that nothing is left.
+// set is what a set says beside what free inputs and their boxes say; always reports that nothing is left.
 func (r *rewriting) set(s *vnnlib.Set) (to *vnnlib.Set, always bool, err error) {
 	if to, known := r.sets[s]; known {
 		return to, to == nil, nil

@@ -53,7 +53,7 @@ func join(q *vnnlib.Query, nets []*posterior.Posterior) (*joined, error) {
 // fits reports what keeps a declaration from being of a network.
 func fits(d *vnnlib.Network, net *posterior.Posterior) error {
 	if d.Input.Size != net.Inputs() || d.Output.Size != net.Outputs() {
-		return fmt.Errorf("network %s is declared with %d inputs and %d outputs, its file has %d and %d; they belong to each other only if these are equal",
+		return fmt.Errorf("network %q is declared with %d inputs and %d outputs, its file has %d and %d; they belong to each other only if these are equal",
 			d.Name, d.Input.Size, d.Output.Size, net.Inputs(), net.Outputs())
 	}
 	return (&property.Task{Shape: d.Input.Shape}).CheckShape(net.Input.Shape)
@@ -70,7 +70,7 @@ func weightsOf(p *posterior.Posterior) [][]float64 {
 // mostWeights bounds the weights of a layer that is made here.
 const mostWeights = 1 << 24
 
-// leastOf is, for each input of a query, a number that is at most each of its boxes has.
+// leastOf is, for each input of a query, a number that it is at least in every box.
 func leastOf(q *vnnlib.Query) []float64 {
 	from := slices.Repeat([]float64{math.Inf(1)}, q.Inputs())
 	for k := range q.Cases {
