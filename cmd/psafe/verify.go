@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/model/posterior"
 	"psafe/host/prove/verify"
 	"psafe/host/read/vnnlib"
 	"psafe/internal/fault"
@@ -25,6 +27,7 @@ const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) abo
 there an input for which the output is as the query asserts, so unsafe?
 
   psafe verify query.vnnlib --network f=net.onnx --timeout 60
+  psafe verify pair.vnnlib --network f=net.onnx --network g=pruned.onnx
   psafe verify query.vnnlib --posterior net.npz --require 0.99
 
 The first line on standard output is sat, unsat, unknown or timed-out; after sat
@@ -38,18 +41,19 @@ that there is no such input: unsat if it is proved to be at least --require, sat
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
-	network, posterior string
-	post               posteriorFlags
-	timeout            float64
-	cells              int
-	require            string
-	asReal, asRounded  bool
-	device             deviceFlags
-	strict, quiet      bool
+	network           []string
+	posterior         string
+	post              posteriorFlags
+	timeout           float64
+	cells             int
+	require           string
+	asReal, asRounded bool
+	device            deviceFlags
+	strict, quiet     bool
 }
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&v.network, "network", "", "NAME=FILE: the file of the network that the query declares; FILE alone will do")
+	f.StringArrayVar(&v.network, "network", nil, "the file of a network that the query declares, as `NAME=FILE`; FILE alone will do if it is the only one. Once for each, but not for those that are equal-to another")
 	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/files.md)")
 	v.post.add(f)
 	v.post.addFactor(f)
@@ -109,7 +113,7 @@ func (v *verifyFlags) answer(ctx context.Context, path string, stdout, stderr io
 	if v.posterior != "" {
 		return v.ofPosterior(ctx, path, stdout, stderr)
 	}
-	return v.ofNetwork(ctx, path, query, stdout, stderr)
+	return v.ofNetworks(ctx, path, query, stdout, stderr)
 }
 
 // limit is --timeout, less what the program needs to end: answers that come too late are
@@ -122,7 +126,7 @@ func (v *verifyFlags) limit() time.Duration {
 // check refuses flags that contradict each other.
 func (v *verifyFlags) check(f *pflag.FlagSet) error {
 	switch {
-	case (v.network == "") == (v.posterior == ""):
+	case (len(v.network) == 0) == (v.posterior == ""):
 		return errors.New("verify: give one of --network NAME=FILE and --posterior FILE")
 	case v.posterior == "" && (f.Changed("require") || f.Changed("scale-factor")):
 		return errors.New("verify: --require and --scale-factor are for --posterior: a network is safe or not")
@@ -137,31 +141,83 @@ func (v *verifyFlags) check(f *pflag.FlagSet) error {
 	return err
 }
 
-// fits refuses a query that is about another network or another arithmetic.
+// fits refuses a query about another arithmetic.
 func (v *verifyFlags) fits(path string, q *vnnlib.Query) error {
-	for _, t := range []vnnlib.Variable{q.Input, q.Output} {
-		if !strings.EqualFold(t.Type, "Real") && !v.asReal {
-			return fmt.Errorf("%s: %s is declared as %s: psafe proves statements about real arithmetic; write Real in the query, or give --as-real", path, t.Name, t.Type)
+	for i := range q.Networks {
+		for _, t := range []vnnlib.Variable{q.Networks[i].Input, q.Networks[i].Output} {
+			if !strings.EqualFold(t.Type, "Real") && !v.asReal {
+				return fmt.Errorf("%s: %s is declared as %s: psafe proves statements about real arithmetic; write Real in the query, or give --as-real", path, t.Name, t.Type)
+			}
 		}
-	}
-	if name, _ := v.named(); name != "" && q.Network != "" && name != q.Network {
-		return fmt.Errorf("%s: the query declares network %s, --network names %.40q: write --network %s=FILE", path, q.Network, name, q.Network)
 	}
 	return nil
 }
 
-// named is --network as name and file; the name may be missing.
-func (v *verifyFlags) named() (name, file string) {
-	name, file, both := strings.Cut(v.network, "=")
+// named is one --network as name and file; the name may be missing.
+func named(flag string) (name, file string) {
+	name, file, both := strings.Cut(flag, "=")
 	if !both || strings.ContainsAny(name, "/.") {
-		return "", v.network
+		return "", flag
 	}
 	return name, file
 }
 
-// ofNetwork answers about one network, whose file it reads.
-func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.Query, stdout, stderr io.Writer) (say func() error, err error) {
-	_, file := v.named()
+// files are the files of the networks that a query declares.
+func (v *verifyFlags) files(path string, q *vnnlib.Query) ([]string, error) {
+	files := make([]string, len(q.Networks))
+	for _, flag := range v.network {
+		name, file := named(flag)
+		k := slices.IndexFunc(q.Networks, func(n vnnlib.Network) bool { return n.Name == name })
+		if len(files) == 1 && (name == "" || q.Networks[0].Name == "") {
+			k = 0
+		}
+		switch {
+		case k < 0 && len(files) == 1:
+			return nil, fmt.Errorf("%s: the query declares network %s, --network names %.40q: write --network %s=FILE", path, q.Networks[0].Name, name, q.Networks[0].Name)
+		case k < 0:
+			return nil, fmt.Errorf("%s: the query declares %d networks, --network %.80q names none of them: write --network %s=FILE", path, len(files), flag, q.Networks[0].Name)
+		case files[k] != "":
+			return nil, fmt.Errorf("%s: --network names network %.40q twice: give it once", path, name)
+		}
+		files[k] = file
+	}
+	for k := range files {
+		if files[k] == "" && q.Networks[k].Equal >= 0 {
+			files[k] = files[q.Networks[k].Equal]
+		}
+		if files[k] == "" {
+			return nil, fmt.Errorf("%s: the query declares network %s: write --network %s=FILE", path, q.Networks[k].Name, q.Networks[k].Name)
+		}
+	}
+	return files, nil
+}
+
+// readNetworks are the networks of a query, each file read once.
+func (v *verifyFlags) readNetworks(path string, q *vnnlib.Query) (nets []*posterior.Posterior, err error) {
+	files, err := v.files(path, q)
+	if err != nil {
+		return nil, err
+	}
+	for k, file := range files {
+		same := slices.Index(files[:k], file)
+		if same >= 0 {
+			nets = append(nets, nets[same])
+			continue
+		}
+		net, err := v.readNetwork(file)
+		if err != nil {
+			return nil, err
+		}
+		if of := q.Networks[k].Equal; of >= 0 && net.Source.SHA256 != nets[of].Source.SHA256 {
+			return nil, fmt.Errorf("%s: network %s is declared to be equal to %s, but %s has other content than %s: name one file for both", path, q.Networks[k].Name, q.Networks[of].Name, file, files[of])
+		}
+		nets = append(nets, net)
+	}
+	return nets, nil
+}
+
+// readNetwork reads the file of one network.
+func (v *verifyFlags) readNetwork(file string) (*posterior.Posterior, error) {
 	named, err := v.post.of(file)
 	if err != nil {
 		return nil, err
@@ -183,7 +239,16 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	if err := certify.Doubted(certify.Doubts(post)); err != nil && v.strict {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	q := verify.Question{Query: query, Network: post, Cells: v.cells, Fine: func() bound.Device { return fallback.New(bound.Float64) }}
+	return post, nil
+}
+
+// ofNetworks answers about the networks whose files it reads.
+func (v *verifyFlags) ofNetworks(ctx context.Context, path string, query *vnnlib.Query, stdout, stderr io.Writer) (say func() error, err error) {
+	nets, err := v.readNetworks(path, query)
+	if err != nil {
+		return nil, err
+	}
+	q := verify.Question{Query: query, Networks: nets, Cells: v.cells, Fine: func() bound.Device { return fallback.New(bound.Float64) }}
 	if q.Cells == 0 && v.timeout > 0 {
 		q.Cells = 1 << 60
 	} else if q.Cells == 0 {
@@ -209,7 +274,7 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 		if result.Found != nil {
 			where = "; the counterexample is " + result.Found.Where(query)
 		}
-		if post.Source.Rounded != "" {
+		if slices.ContainsFunc(nets, func(n *posterior.Posterior) bool { return n.Source.Rounded != "" }) {
 			where += "; this is about the rounded network"
 		}
 		cells := fmt.Sprintf("%d cells", result.Cells)
@@ -253,13 +318,19 @@ func printAnswer(w io.Writer, q *vnnlib.Query, r *verify.Result) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, r.Answer)
 	if c := r.Found; c != nil {
-		printVariable(out, &q.Input)
-		for _, x := range c.Input {
-			fmt.Fprintln(out, verify.Decimal(x))
-		}
-		printVariable(out, &q.Output)
-		for i := range c.OutputLo {
-			fmt.Fprintln(out, strconv.FormatFloat(c.OutputApprox(i), 'f', -1, 64))
+		input, output := 0, 0
+		for i := range q.Networks {
+			n := &q.Networks[i]
+			printVariable(out, &n.Input)
+			for range n.Input.Size {
+				fmt.Fprintln(out, verify.Decimal(c.Input[input]))
+				input++
+			}
+			printVariable(out, &n.Output)
+			for range n.Output.Size {
+				fmt.Fprintln(out, strconv.FormatFloat(c.OutputApprox(output), 'f', -1, 64))
+				output++
+			}
 		}
 	}
 	return out.Flush()

@@ -227,6 +227,13 @@ func competition(t *testing.T, dir, net, query string, lines []string) {
 	if got := read(results); !strings.HasPrefix(got, "sat\n((X_0 ") {
 		t.Errorf("%q", got)
 	}
+	pair := filepath.Join(dir, "pair.vnnlib")
+	writeTest(t, pair, "(declare-network f (declare-input A Real [3]) (declare-output B Real [2]))(declare-network g (equal-to f) (declare-input C Real [3]) (declare-output D Real [2]))"+
+		"(assert (and (<= A[0] 1) (<= A[1] 1) (<= A[2] 1) (>= A[0] 1) (>= A[1] 1) (>= A[2] 1) (== C[0] A[0]) (== C[1] A[1]) (== C[2] A[2]) (== B[0] D[0])))")
+	run("run_instance.sh", fmt.Sprintf("[('f', '%s'), ('g', '%s')]", net, net), pair, results, "20")
+	if got := read(results); !strings.HasPrefix(got, "sat\n((X_0 1)\n (X_1 1)\n (X_2 1)\n (X_3 1)\n (X_4 1)\n (X_5 1)\n (Y_0 ") || strings.Count(got, "Y_") != 4 {
+		t.Errorf("%q", got)
+	}
 	if err := os.Rename(net, filepath.Join(dir, "a=b c.npz")); err != nil {
 		t.Fatal(err)
 	}

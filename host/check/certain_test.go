@@ -12,6 +12,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
 	"psafe/host/read/vnnlib"
@@ -55,7 +56,7 @@ func TestCheckCertain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		question := verify.Question{Query: parsed, Network: post, Cells: 1 << 14}
+		question := verify.Question{Query: parsed, Networks: []*posterior.Posterior{post}, Cells: 1 << 14}
 		tasks, err := question.Tasks()
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ psafe=${PSAFE:-$(dirname "$0")/../../bin/psafe}
 "$psafe" --version >&2
 for file in "$3" "$4"; do
 	case $file in
-	\[*) ;; # several networks: run_instance.sh says what becomes of them
+	\[*) ;; # a list of networks, which run_instance.sh takes apart
 	*) [ -r "$file" ] || { echo "prepare_instance.sh: $file cannot be read" >&2; exit 1; } ;;
 	esac
 done

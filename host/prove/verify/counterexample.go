@@ -10,57 +10,95 @@ import (
 )
 
 // Counterexample is an input in a box of the query whose output is in a polytope that is
-// unsafe there, both exactly as stated.
+// unsafe there, both exactly as stated: of several networks, those of all one after the other.
 type Counterexample struct {
 	// Case is the number of the box.
 	Case int
 	// Input is exact. Each number is a float32 if the box has one in that coordinate, else a
-	// float64, and else, where the box is one point, that number.
+	// float64, and else, where the box is one point, that number; or, of inputs that are compared with
+	// each other, a sum of such.
 	Input []*big.Rat
 	// OutputLo and OutputHi enclose the outputs: they are equal for activations with a kink.
 	OutputLo, OutputHi []*big.Rat
 }
 
-// examiner decides whether points are counterexamples.
+// examiner decides whether points are counterexamples, of the query and the networks as they are given.
 type examiner struct {
-	query   *vnnlib.Query
-	net     network.Network
-	weights [][]float64
+	*Question
 	// ranges holds the ranges of the boxes, made when they are first needed.
-	ranges map[int][]span
+	ranges map[int]ranges
 }
 
-func newExaminer(q *vnnlib.Query, net network.Network, weights [][]float64) *examiner {
-	return &examiner{query: q, net: net, weights: weights, ranges: map[int][]span{}}
+// ranges are of a box of the joined query, and of its inputs that are sums.
+type ranges struct {
+	free []span
+	sums map[int]span
 }
 
-// examine is the counterexample near x in box k, nil if x is near none. It tries the float32
-// nearest to x and then x itself, each moved into the box as stated.
-func (e *examiner) examine(k int, x []float64) *Counterexample {
-	spans := e.ranges[k]
-	if spans == nil {
-		for j := range e.query.Cases[k].Box {
-			spans = append(spans, spanOf(&e.query.Cases[k].Box[j]))
+func newExaminer(q *Question) *examiner { return &examiner{q, map[int]ranges{}} }
+
+func (e *examiner) rangesOf(k int) ranges {
+	r, known := e.ranges[k]
+	if !known {
+		r.sums = map[int]span{}
+		for j := range e.joined.query.Cases[k].Box {
+			r.free = append(r.free, spanOf(&e.joined.query.Cases[k].Box[j]))
 		}
-		e.ranges[k] = spans
+		for i, s := range e.joined.of {
+			if s.step >= 0 {
+				r.sums[i] = spanOf(&e.Query.Cases[k].Box[i])
+			}
+		}
+		e.ranges[k] = r
 	}
-	for _, short := range []bool{true, false} {
-		point := make([]*big.Rat, len(x))
-		for j := range point {
-			if point[j] = spans[j].near(x[j], short); point[j] == nil {
+	return r
+}
+
+// examine is the counterexample near free inputs x in box k, nil if x is near none. It tries the float32
+// nearest to x and then x itself, each moved into the box as stated, sums rounded and then not.
+func (e *examiner) examine(k int, x []float64) *Counterexample {
+	r := e.rangesOf(k)
+	for _, as := range []struct{ short, round bool }{{true, true}, {false, true}, {true, false}, {false, false}} {
+		if len(r.sums) == 0 && !as.round {
+			break
+		}
+		free := make([]*big.Rat, len(x))
+		for j := range free {
+			if free[j] = r.free[j].near(x[j], as.short); free[j] == nil {
 				return nil
 			}
 		}
-		if c := e.evaluate(k, point); c != nil {
-			return c
+		if point := e.inputs(&r, free, as.short, as.round); point != nil {
+			if c := e.evaluate(k, point); c != nil {
+				return c
+			}
 		}
 	}
 	return nil
 }
 
+// inputs are the query's inputs of free ones, nil if none are known.
+func (e *examiner) inputs(r *ranges, free []*big.Rat, short, round bool) []*big.Rat {
+	point := make([]*big.Rat, len(e.joined.of))
+	for i, s := range e.joined.of {
+		if point[i] = free[s.base]; s.step < 0 {
+			continue
+		}
+		point[i] = new(big.Rat).Add(free[s.base], free[s.step])
+		if round {
+			v, _ := point[i].Float64()
+			of := r.sums[i]
+			if point[i] = of.near(v, short); point[i] == nil {
+				return nil
+			}
+		}
+	}
+	return point
+}
+
 // evaluate returns the counterexample that a point is in box k, nil if it is none.
 func (e *examiner) evaluate(k int, point []*big.Rat) *Counterexample {
-	of := &e.query.Cases[k]
+	of := &e.Query.Cases[k]
 	x := make([]network.Enclosure, len(point))
 	for j, p := range point {
 		if !of.Box[j].Contains(p) {
@@ -69,29 +107,36 @@ func (e *examiner) evaluate(k int, point []*big.Rat) *Counterexample {
 		x[j] = enclose(p)
 	}
 	c := &Counterexample{Case: k, Input: point}
-	for _, y := range e.net.Enclose(e.weights, x) {
-		lo, _ := y.Lo.Rat(nil)
-		hi := lo
-		if y.Hi != y.Lo {
-			hi, _ = y.Hi.Rat(nil)
+	for i, n := range e.Networks {
+		size := e.Query.Networks[i].Input.Size
+		for _, y := range n.Network().Enclose(weightsOf(n), x[:size]) {
+			lo, _ := y.Lo.Rat(nil)
+			hi := lo
+			if y.Hi != y.Lo {
+				hi, _ = y.Hi.Rat(nil)
+			}
+			c.OutputLo, c.OutputHi = append(c.OutputLo, lo), append(c.OutputHi, hi)
 		}
-		c.OutputLo, c.OutputHi = append(c.OutputLo, lo), append(c.OutputHi, hi)
+		x = x[size:]
 	}
-	if of.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return surely(r, c.OutputLo, c.OutputHi) }) {
+	if of.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return surely(r, point, c.OutputLo, c.OutputHi) }) {
 		return c
 	}
 	return nil
 }
 
-// surely reports whether a constraint holds for all outputs between lo and hi.
-func surely(c *vnnlib.Constraint, lo, hi []*big.Rat) bool {
+// surely reports whether a constraint holds at inputs x for all outputs between lo and hi.
+func surely(c *vnnlib.Constraint, x, lo, hi []*big.Rat) bool {
 	worst := make([]*big.Rat, len(lo))
 	for _, t := range c.Terms {
-		if worst[t.Output] = lo[t.Output]; t.Coef.Sign() < 0 {
-			worst[t.Output] = hi[t.Output]
+		if t.Input {
+			continue
+		}
+		if worst[t.Of] = lo[t.Of]; t.Coef.Sign() < 0 {
+			worst[t.Of] = hi[t.Of]
 		}
 	}
-	return c.Holds(worst)
+	return c.Holds(x, worst)
 }
 
 // enclose is a number for a network; what is not dyadic is between two numbers of 300 bits.

@@ -14,6 +14,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/model/posterior"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
 	"psafe/host/read/onnx"
@@ -169,16 +170,7 @@ func TestFamilies(t *testing.T) {
 			}{{0, ">=", verify.Sat}, {0, "<=", verify.Sat}, {50, ">=", verify.Unsat}, {-50, "<=", verify.Unsat}} {
 				limit, _ := new(big.Rat).Add(y[1], new(big.Rat).SetFloat64(c.add)).Float64()
 				text := box + fmt.Sprintf("(assert (%s Y_1 %s))", c.op, big.NewFloat(limit).Text('f', 60))
-				q, err := vnnlib.Read([]byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				question := &verify.Question{Query: q, Network: p, Cells: 50}
-				tasks, err := question.Tasks()
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := question.Ask(context.Background(), tasks, fallback.New(bound.Float32), nil)
+				got, err := asked(text, p)
 				if err != nil || got.Answer != c.want {
 					t.Fatalf("%v: %s Y_1 %v%+v: %s", err, c.op, limit, c.add, got.Answer)
 				}
@@ -186,8 +178,45 @@ func TestFamilies(t *testing.T) {
 					confirmed(t, &g.Graph, got.Found, c.op, limit)
 				}
 			}
+			for more, want := range map[float64]verify.Answer{0: verify.Sat, 50: verify.Unsat} {
+				if got, err := asked(twice(middle, more), p, p); err != nil || got.Answer != want {
+					t.Errorf("%v: two copies, by %v: %s", err, more, got.Answer)
+				}
+			}
 		})
 	}
+}
+
+// asked is the answer to a query about so many networks.
+func asked(text string, nets ...*posterior.Posterior) (verify.Result, error) {
+	q, err := vnnlib.Read([]byte(text))
+	if err != nil {
+		return verify.Result{}, err
+	}
+	question := &verify.Question{Query: q, Networks: nets, Cells: 50}
+	tasks, err := question.Tasks()
+	if err != nil {
+		return verify.Result{}, err
+	}
+	return question.Ask(context.Background(), tasks, fallback.New(bound.Float32), nil)
+}
+
+// twice asks of two copies of a network, of which the first input of one is at least the other's and all
+// others are equal, near a point, whether output 1 of the first is more by something.
+func twice(middle []float64, more float64) string {
+	n := len(middle)
+	var b strings.Builder
+	fmt.Fprintf(&b, "(declare-network f (declare-input A Real [%d])(declare-output B Real [3]))(declare-network g (equal-to f)(declare-input C Real [%d])(declare-output D Real [3]))(assert (>= (- B[1] D[1]) %v))", n, n, more)
+	for j, v := range middle {
+		fmt.Fprintf(&b, "(assert (and (>= A[%d] %v) (<= A[%d] %v)))", j, v-1.0/256, j, v+1.0/256)
+		op := "=="
+		if j == 0 {
+			op = ">="
+			fmt.Fprintf(&b, "(assert (>= C[0] %v))", v-1.0/256)
+		}
+		fmt.Fprintf(&b, "(assert (%s A[%d] C[%d]))", op, j, j)
+	}
+	return b.String()
 }
 
 // confirmed evaluates a counterexample by the graph.

@@ -1,4 +1,4 @@
-// Package verify answers VNN-LIB queries about one network: is there an input in one of the
+// Package verify answers VNN-LIB queries about networks: is there an input in one of the
 // boxes whose output is unsafe there?
 //
 // "No" is a proof by package decide, with bounds that are rounded outward. "Yes" comes with
@@ -30,16 +30,18 @@ const (
 	TimedOut Answer = "timed-out"
 )
 
-// Question is a query about a network.
+// Question is a query about networks.
 type Question struct {
 	Query *vnnlib.Query
-	// Network is a posterior without deviations: see Certain.
-	Network *posterior.Posterior
+	// Networks are posteriors without deviations (see Certain), one for each that the query declares.
+	Networks []*posterior.Posterior
 	// Cells is how many cells the boxes may be cut into, at least 1.
 	Cells int
 	// Fine makes a device of float64 for cells where the roundings of a device of float32 are in the
 	// way of a proof; nil: none.
 	Fine func() bound.Device
+
+	joined *joined
 }
 
 // Result is an answer.
@@ -70,17 +72,22 @@ func Certain(p *posterior.Posterior) bool {
 	return true
 }
 
-// Tasks returns the tasks of the query, checked against the network.
+// Tasks returns the tasks of the query, checked against the networks.
 func (q *Question) Tasks() ([]property.Task, error) {
-	tasks, err := property.QueryTasks(q.Query, q.Network.Outputs())
+	var err error
+	if q.joined, err = join(q.Query, q.Networks); err != nil {
+		return nil, err
+	}
+	net := q.joined.net
+	tasks, err := property.QueryTasks(q.joined.query, net.Outputs())
 	if err != nil {
 		return nil, err
 	}
 	for i := range tasks {
-		if err := tasks[i].Check(q.Network.Inputs(), q.Network.Outputs()); err != nil {
+		if err := tasks[i].Check(net.Inputs(), net.Outputs()); err != nil {
 			return nil, err
 		}
-		if err := tasks[i].CheckShape(q.Network.Input.Shape); err != nil {
+		if err := tasks[i].CheckShape(net.Input.Shape); err != nil {
 			return nil, err
 		}
 	}
@@ -91,8 +98,10 @@ func (q *Question) Tasks() ([]property.Task, error) {
 // fails (it may be nil). Where ctx has a deadline that passes, the answer is TimedOut; every
 // other end of ctx is its error.
 func (q *Question) Ask(ctx context.Context, tasks []property.Task, dev bound.Device, spare func() bound.Device) (Result, error) {
-	if !Certain(q.Network) {
-		panic("verify: Ask: a posterior with deviations")
+	for _, n := range q.Networks {
+		if !Certain(n) {
+			panic("verify: Ask: a posterior with deviations")
+		}
 	}
 	result, err := q.ask(ctx, tasks, dev, spare)
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -106,25 +115,21 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	if spare != nil {
 		backup = func() bound.Device { return bound.Until(ctx, spare()) }
 	}
-	e, err := engine.New(bound.Until(ctx, dev), backup, q.Network, reach)
+	e, err := engine.New(bound.Until(ctx, dev), backup, q.joined.net, reach)
 	if err != nil {
 		return Result{}, err
 	}
 	defer e.Close()
-	weights := q.Network.Mean()
-	if s := q.Network.Finite(); s != nil {
-		weights = s.Weights(0)
-	}
 	var found *Counterexample
-	exact := newExaminer(q.Query, q.Network.Network(), weights)
-	search := decide.Search{Engine: e, Weights: weights, Tasks: tasks, Cells: q.Cells,
+	exact := newExaminer(q)
+	search := decide.Search{Engine: e, Weights: weightsOf(q.joined.net), Tasks: tasks, Cells: q.Cells,
 		Try: func(t int, x []float64) bool {
 			found = exact.examine(t, x)
 			return found != nil
 		}}
 	if q.Fine != nil && dev.Precision() == bound.Float32 {
 		search.Fine = func() (*engine.Engine, error) {
-			return engine.New(bound.Until(ctx, q.Fine()), nil, q.Network, reach)
+			return engine.New(bound.Until(ctx, q.Fine()), nil, q.joined.net, reach)
 		}
 	}
 	end, err := search.Run(ctx)

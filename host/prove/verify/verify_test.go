@@ -34,7 +34,7 @@ func ask(t *testing.T, ctx context.Context, text string, cells int, layers ...po
 	if err != nil {
 		t.Fatal(text, err)
 	}
-	question := &verify.Question{Query: q, Network: &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, Cells: cells}
+	question := &verify.Question{Query: q, Networks: []*posterior.Posterior{{Scale: posterior.ScaleSD, Layers: layers}}, Cells: cells}
 	tasks, err := question.Tasks()
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func unsafe(q *vnnlib.Query, x, y []*big.Rat) bool {
 		for j := range x {
 			in = in && c.Box[j].Contains(x[j])
 		}
-		if in && c.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return r.Holds(y) }) {
+		if in && c.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return r.Holds(x, y) }) {
 			return true
 		}
 	}
@@ -287,7 +287,7 @@ func TestFine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fine := range []func() bound.Device{nil, func() bound.Device { return fallback.New(bound.Float64) }} {
-		question := &verify.Question{Query: q, Network: &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, Cells: 1, Fine: fine}
+		question := &verify.Question{Query: q, Networks: []*posterior.Posterior{{Scale: posterior.ScaleSD, Layers: layers}}, Cells: 1, Fine: fine}
 		tasks, err := question.Tasks()
 		if err != nil {
 			t.Fatal(err)

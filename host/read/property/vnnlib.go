@@ -15,12 +15,17 @@ import (
 // unsafe there, rounded inward. So where the task of a box is safe for a network, no input of the
 // box as the query states it is a counterexample.
 //
+// Queries about several networks, and comparisons that take inputs, are errors.
+//
 // The complement of an AND is the OR of the complements, and the other way round: S is as large as
 // what the query writes. Numbers beyond the range of float64 are errors.
 func QueryTasks(q *vnnlib.Query, outputs int) (tasks []Task, err error) {
 	needOutputs("QueryTasks", outputs)
-	if q.Output.Size != outputs {
-		return nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", q.Output.Size, outputs)
+	if n := len(q.Networks); n > 1 {
+		return nil, fmt.Errorf("the query is about %d networks: psafe verify --network answers it", n)
+	}
+	if n := q.Outputs(); n != outputs {
+		return nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", n, outputs)
 	}
 	var memory memory
 	sets := map[*vnnlib.Set]Safe{} // boxes of one set share it
@@ -37,7 +42,7 @@ func QueryTasks(q *vnnlib.Query, outputs int) (tasks []Task, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("box %d of the query: %w", i, err)
 		}
-		t.Index, t.Name, t.FileSHA256, t.Shape = len(tasks), "query", q.SHA256, q.Input.Shape
+		t.Index, t.Name, t.FileSHA256, t.Shape = len(tasks), "query", q.SHA256, q.Networks[0].Input.Shape
 		if len(q.Cases) > 1 {
 			t.Name = fmt.Sprintf("box %d of query", i)
 		}
@@ -122,11 +127,14 @@ func (p *formula) failing(s *vnnlib.Set) (list, error) {
 func (p *formula) fails(c *vnnlib.Constraint) (int, error) {
 	r := Row{CLo: make([]float64, p.outputs), CHi: make([]float64, p.outputs)}
 	for _, term := range c.Terms {
+		if term.Input {
+			return 0, fmt.Errorf("input %d is compared with other inputs or with outputs: psafe verify --network answers such queries", term.Of)
+		}
 		v, err := enclosed(new(big.Rat).Neg(term.Coef))
 		if err != nil {
 			return 0, err
 		}
-		r.CLo[term.Output], r.CHi[term.Output] = v.Lo, v.Hi
+		r.CLo[term.Of], r.CHi[term.Of] = v.Lo, v.Hi
 	}
 	d, err := enclosed(new(big.Rat).Neg(c.Offset))
 	if err != nil {

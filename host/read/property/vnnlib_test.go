@@ -88,10 +88,10 @@ func border(r *rand.Rand, c *vnnlib.Case) []*big.Rat {
 		return y
 	}
 	term := k.Terms[r.IntN(len(k.Terms))]
-	shift := new(big.Rat).Quo(k.Value(y), term.Coef)
-	y[term.Output].Sub(y[term.Output], shift)
+	shift := new(big.Rat).Quo(k.Value(nil, y), term.Coef)
+	y[term.Of].Sub(y[term.Of], shift)
 	tiny := new(big.Rat).SetFrac(big.NewInt(int64(r.IntN(3)-1)), new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil))
-	y[term.Output].Add(y[term.Output], tiny)
+	y[term.Of].Add(y[term.Of], tiny)
 	return y
 }
 
@@ -140,7 +140,7 @@ func TestQueryStrictness(t *testing.T) {
 
 // inUnsafe reports whether outputs are in the set that the case states.
 func inUnsafe(c *vnnlib.Case, y []*big.Rat) bool {
-	return c.Unsafe.Holds(func(k *vnnlib.Constraint) bool { return k.Holds(y) })
+	return c.Unsafe.Holds(func(k *vnnlib.Constraint) bool { return k.Holds(nil, y) })
 }
 
 // TestQueryErrors: what does not belong to a network, or is too much, is refused.

@@ -15,10 +15,14 @@ const maxVariables = 1 << 24
 type parser struct {
 	worker
 	query Query
-	// network is where the network of a file of version 2 was declared, versioned that it
+	// network is where the last network of a file of version 2 was declared, versioned that it
 	// said its version.
 	network   *place
 	versioned bool
+	// names are what a file of version 2 declares: networks, with no axes, and variables.
+	names map[string]named
+	// likes are the networks that are declared to be like another.
+	likes map[int]bool
 	// inputs and outputs say where each variable of version 1 was declared.
 	inputs, outputs map[int]place
 	asserted        bool
@@ -26,12 +30,14 @@ type parser struct {
 	held    infile.Account
 	common  conjunction
 	choices []*expression
+	// relations hold wherever the file asks for a counterexample.
+	relations []*atom
 }
 
 // parse reads the text of a query.
 func parse(text string) (*Query, error) {
 	r, q := newReader(text), &parser{worker: worker{most: max(freeWork, workPerByte*len(text))}, inputs: map[int]place{}, outputs: map[int]place{}}
-	q.query.Input, q.query.Output = Variable{Name: "X", Type: "Real"}, Variable{Name: "Y", Type: "Real"}
+	q.query.Networks = []Network{{Equal: -1, Input: Variable{Name: "X", Type: "Real"}, Output: Variable{Name: "Y", Type: "Real"}}}
 	for {
 		f, ok, err := r.next()
 		if err == nil && ok {
@@ -139,97 +145,6 @@ func index(text string) (int, bool) {
 	return i, err == nil && i >= 0 && i < maxVariables && strconv.Itoa(i) == text
 }
 
-// declareNetwork reads the network of version 2.
-func (q *parser) declareNetwork(f *form) error {
-	switch {
-	case q.network != nil:
-		return f.errorf("a second network: psafe supports queries about one")
-	case q.asserted:
-		return f.errorf("the network is declared before everything that is asserted")
-	case len(q.inputs)+len(q.outputs) > 0:
-		return f.errorf("a network is VNN-LIB 2, but variables were declared as in 1.0; use one of both")
-	case q.query.Version == "1.0":
-		return f.errorf("a network is VNN-LIB 2, but the file says version 1.0; write <2.0>")
-	case len(f.items) < 2 || f.items[1].kind != 'a' || !isName(f.items[1].text):
-		return f.errorf("write (declare-network NAME (declare-input X Real [3]) (declare-output Y Real [2]))")
-	}
-	q.network, q.query.Network = &f.place, f.items[1].text
-	q.query.Input.Name, q.query.Output.Name = "", ""
-	for k := 2; k < len(f.items); k++ {
-		if err := q.tensor(&f.items[k]); err != nil {
-			return err
-		}
-	}
-	in, out := &q.query.Input, &q.query.Output
-	switch {
-	case in.Name == "" || out.Name == "":
-		return f.errorf("network %s needs a (declare-input ...) and a (declare-output ...)", cut(q.query.Network))
-	case in.Name == out.Name:
-		return f.errorf("input and output are both called %s; rename one", cut(in.Name))
-	}
-	return nil
-}
-
-// tensor reads (declare-input X Real [1,3]) and what else stands in a network.
-func (q *parser) tensor(f *form) error {
-	word := ""
-	if f.kind == '(' && len(f.items) > 0 && f.items[0].kind == 'a' {
-		word = f.items[0].text
-	}
-	v := &q.query.Input
-	switch word {
-	case "declare-output":
-		v = &q.query.Output
-	case "declare-input":
-	case "declare-hidden":
-		return f.errorf("declare-hidden: psafe supports statements about inputs and outputs only")
-	case "isomorphic-to", "equal-to":
-		return f.errorf("%s: psafe supports queries about one network", word)
-	default:
-		return f.errorf("a network has (declare-input ...) and (declare-output ...), found %s", f.describe())
-	}
-	items := f.items
-	if n := len(items); n == 4 && items[3].kind == '"' {
-		items = items[:3] // the name in the ONNX file, of which there is one anyway
-	} else if n == 4 && items[3].kind == 'a' && items[3].text == "initialized" {
-		return items[3].errorf("initialized: psafe supports networks with one input, which the query bounds")
-	}
-	switch {
-	case len(items) != 3 || items[1].kind != 'a' || items[1].indexed || items[2].kind != 'a' || !items[2].indexed || !isName(items[1].text):
-		return f.errorf("write (%s X Real [1,3])", word)
-	case v.Name != "":
-		return f.errorf("a second (%s ...): psafe supports networks with one input and one output", word)
-	}
-	v.Name, v.Type = items[1].text, items[2].text
-	switch v.Type {
-	case "Real", "real", "float16", "float32", "float64", "bfloat16":
-	default:
-		return items[2].errorf("element type %s: psafe supports Real, and the float types of ONNX as real numbers", quote(v.Type))
-	}
-	shape, err := q.numbers(&items[2])
-	if err != nil {
-		return err
-	}
-	v.Shape, v.Size = shape, 1
-	for _, n := range shape {
-		if n < 1 || v.Size > maxVariables/n {
-			return items[2].errorf("shape [%s] is empty or has more than %d numbers", cut(items[2].index), maxVariables)
-		}
-		v.Size *= n
-	}
-	return nil
-}
-
-func isName(text string) bool {
-	for i, c := range []byte(text) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && !(i > 0 && (digit(c) || c == '_')) {
-			return false
-		}
-	}
-	return text != ""
-}
-
 // numbers reads the square brackets behind a symbol.
 func (q *parser) numbers(f *form) ([]int, error) {
 	list := []int{}
@@ -259,13 +174,9 @@ func (q *parser) variable(f *form) (variable, error) {
 		}
 		return v, nil
 	}
-	of := &q.query.Input
-	switch f.text {
-	case of.Name:
-	case q.query.Output.Name:
-		of = &q.query.Output
-	default:
-		return variable{}, f.errorf("%s is not declared in network %s", f.describe(), cut(q.query.Network))
+	of, there := q.names[f.text]
+	if !there || of.Variable == nil {
+		return variable{}, f.errorf("%s is no declared input or output", f.describe())
 	}
 	at, err := q.numbers(f)
 	if err != nil {
@@ -274,13 +185,14 @@ func (q *parser) variable(f *form) (variable, error) {
 	if len(at) != len(of.Shape) || f.indexed != (len(of.Shape) > 0) {
 		return variable{}, f.errorf("%s has %d indices, %s has %d axes; give one for each", f.describe(), len(at), of.Name, len(of.Shape))
 	}
-	v := variable{output: of == &q.query.Output}
+	v := variable{output: of.output}
 	for k, i := range at {
 		if i >= of.Shape[k] {
 			return v, f.errorf("%s: index %d is not among the %d of axis %d", f.describe(), i, of.Shape[k], k)
 		}
 		v.i = v.i*of.Shape[k] + i
 	}
+	v.i += of.first
 	return v, nil
 }
 
@@ -299,7 +211,7 @@ func (q *parser) declared(end place) error {
 	for _, of := range []struct {
 		v        *Variable
 		declared map[int]place
-	}{{&q.query.Input, q.inputs}, {&q.query.Output, q.outputs}} {
+	}{{&q.query.Networks[0].Input, q.inputs}, {&q.query.Networks[0].Output, q.outputs}} {
 		n := len(of.declared)
 		if n == 0 {
 			return end.errorf("no %s_0 is declared; a query has inputs X_0, X_1, ... and outputs Y_0, Y_1, ...", of.v.Name)
@@ -314,12 +226,16 @@ func (q *parser) declared(end place) error {
 	return nil
 }
 
-// element returns what messages call input i.
+// element returns what messages call input i of all.
 func (q *parser) element(i int) string {
-	in := &q.query.Input
 	if q.network == nil {
 		return "X_" + strconv.Itoa(i)
 	}
+	k := 0
+	for ; i >= q.query.Networks[k].Input.Size; k++ {
+		i -= q.query.Networks[k].Input.Size
+	}
+	in := &q.query.Networks[k].Input
 	at := make([]string, len(in.Shape))
 	for k := len(in.Shape) - 1; k >= 0; k-- {
 		at[k] = strconv.Itoa(i % in.Shape[k])

@@ -17,13 +17,13 @@ type expression struct {
 	or    bool
 	atoms []atom // all of which hold; kids is nil then
 	kids  []*expression
-	// inputs reports whether some comparison is about an input.
+	// inputs reports whether some comparison bounds an input.
 	inputs bool
 	// says is set, once it was asked for.
 	says *Set
 }
 
-// set returns what an expression about outputs alone says.
+// set returns what an expression says that bounds no input.
 func (e *expression) set() *Set {
 	if e.says == nil {
 		e.says = e.newSet()
@@ -109,7 +109,7 @@ func (q *parser) boolean(f *form) (*expression, error) {
 	case "<=", "<", ">=", ">", "=", "==", "!=":
 		var err error
 		e.atoms, err = q.compare(f)
-		e.inputs = len(e.atoms) > 0 && !e.atoms[0].output
+		e.inputs = len(e.atoms) > 0 && e.atoms[0].bound()
 		return e, err
 	case "and", "or":
 		e.or = op == "or"
@@ -187,7 +187,7 @@ func (q *parser) chosen() ([][]*expression, error) {
 	sum := written{1, 0}
 	for _, e := range q.choices {
 		sum = sum.times(e.count())
-		bytes := sum.alternatives*float64(432+32*q.query.Input.Size) + 8*sum.listed
+		bytes := sum.alternatives*float64(432+32*q.query.Inputs()) + 8*sum.listed
 		if err := infile.Afford(int64(min(bytes, 1e18))); err != nil {
 			return nil, e.errorf("with every \"or\" about inputs written out, the query has %.4g boxes, and %w", sum.alternatives, err)
 		}
@@ -217,6 +217,9 @@ func product(a, b [][]*expression) [][]*expression {
 func (c *conjunction) add(q *parser, e *expression) error {
 	if !e.inputs {
 		c.sets = append(c.sets, e.set())
+		if c == &q.common {
+			q.relate(e)
+		}
 		return nil
 	}
 	for _, a := range e.atoms {
@@ -230,7 +233,7 @@ func (c *conjunction) add(q *parser, e *expression) error {
 // bound takes a comparison of an input.
 func (c *conjunction) bound(q *parser, a atom) error {
 	// slope x + offset >= 0: x >= -offset/slope or x <= -offset/slope.
-	input, slope := a.Terms[0].Output, a.Terms[0].Coef
+	input, slope := a.Terms[0].Of, a.Terms[0].Coef
 	end := new(big.Rat).Quo(new(big.Rat).Neg(a.Offset), slope)
 	if err := q.spend(a.Offset, slope, end); err != nil {
 		return a.errorf("%w", err)
@@ -311,7 +314,7 @@ func (q *parser) expand(end place) error {
 	if err != nil {
 		return err
 	}
-	base := make([]Interval, q.query.Input.Size)
+	base := make([]Interval, q.query.Inputs())
 	known := make([]bool, len(base))
 	cases := map[string]int{}
 	var own [][]*Set // by case, the union of which is unsafe beside what is common; nil: everything
@@ -345,6 +348,9 @@ func (q *parser) expand(end place) error {
 		}
 	}
 	q.unsafe(own)
+	for _, r := range q.relations {
+		q.query.Relations = append(q.query.Relations, &r.Constraint)
+	}
 	return nil
 }
 
@@ -380,8 +386,11 @@ func (c *conjunction) key() string {
 	return text.String()
 }
 
-// box is the common bounds cut by own ones. base holds the common intervals where known.
+// box is the common bounds cut by own ones and by relations. base holds the common intervals where known.
 func (q *parser) box(base []Interval, known []bool, own map[int]*bounds, at place) ([]Interval, error) {
+	if len(q.relations) > 0 {
+		return q.relatedBox(own, at)
+	}
 	box := make([]Interval, len(base))
 	for i := range box {
 		var err error

@@ -125,13 +125,18 @@ func (q *parser) leaf(f *form) (*sum, error) {
 	return &sum{constant: new(big.Rat), terms: map[variable]*big.Rat{v: big.NewRat(1, 1)}}, nil
 }
 
-// atom is one comparison: a Constraint, whose only variable is input Terms[0].Output unless
-// it is about outputs.
+// atom is one comparison.
 type atom struct {
 	place
 	Constraint
-	output bool
+	// inputs is how many of its terms are of inputs. Of one term, of an input, it is a bound of that;
+	// of more, all of inputs, a relation between them.
+	inputs int
 }
+
+func (a *atom) bound() bool { return a.inputs == 1 && len(a.Terms) == 1 }
+
+func (a *atom) relation() bool { return a.inputs > 1 && len(a.Terms) == a.inputs }
 
 // compare reads (op a b) as one comparison, or two for an equation.
 func (q *parser) compare(f *form) ([]atom, error) {
@@ -178,27 +183,25 @@ var errNonLinear = errors.New("this product of variables is not linear; psafe su
 // atomBytes and termBytes are about what a comparison takes, and each of its terms.
 const atomBytes, termBytes = 400, 150
 
-// newAtom is the comparison s >= 0 or s > 0; it refuses those that psafe has no algorithm for.
+// newAtom is the comparison s >= 0 or s > 0.
 func (q *parser) newAtom(f *form, s *sum, strict bool) (atom, error) {
 	a := atom{place: f.place, Constraint: Constraint{Offset: s.constant, Strict: strict}}
 	if err := q.held.Take(atomBytes + termBytes*int64(len(s.terms))); err != nil {
 		return a, f.errorf("comparisons: %w", err)
 	}
-	inputs := 0
 	for v, c := range s.terms {
-		if a.Terms = append(a.Terms, Term{v.i, c}); !v.output {
-			inputs++
+		if a.Terms = append(a.Terms, Term{!v.output, v.i, c}); !v.output {
+			a.inputs++
 		}
 	}
-	switch n := len(a.Terms); {
-	case n == 0:
+	if len(a.Terms) == 0 {
 		return a, f.errorf("this comparison has no variable left: it is always true or always false; remove or mend it")
-	case inputs > 0 && inputs < n:
-		return a, f.errorf("this comparison has inputs and outputs; psafe supports comparisons of outputs, and of one input with a number")
-	case inputs > 1:
-		return a, f.errorf("this comparison has %d inputs; psafe supports comparisons of one input with a number", inputs)
 	}
-	a.output = inputs == 0
-	slices.SortFunc(a.Terms, func(a, b Term) int { return a.Output - b.Output })
+	slices.SortFunc(a.Terms, func(a, b Term) int {
+		if a.Input != b.Input {
+			return map[bool]int{false: -1, true: 1}[a.Input]
+		}
+		return a.Of - b.Of
+	})
 	return a, nil
 }

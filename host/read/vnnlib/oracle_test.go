@@ -69,10 +69,10 @@ func (e expr) holds(at map[string]*big.Rat) bool {
 	return map[string]bool{"<=": order <= 0, "<": order < 0, ">=": order >= 0, ">": order > 0, "=": order == 0, "==": order == 0}[e.op]
 }
 
-// random makes random expressions over inputs and outputs.
+// random makes random expressions over inputs and outputs of these names.
 type random struct {
 	*rand.Rand
-	inputs, outputs int
+	inputs, outputs []string
 }
 
 func (r *random) pick(words ...string) string { return words[r.IntN(len(words))] }
@@ -83,12 +83,24 @@ func (r *random) number() expr {
 	return leaf(r.pick("0", "1", "-1", "0.5", "-.25", "2.", "1e-1", "+3", "-12.5E-1", "0.75"))
 }
 
+// related is a comparison of inputs with each other, or with outputs.
+func (r *random) related() expr {
+	x, y := expr{"*", []expr{leaf(r.pick("1", "1", "-2")), leaf(r.inputs[0])}}, leaf(r.inputs[1])
+	if r.IntN(4) == 0 {
+		y = leaf(r.pick(r.outputs...))
+	}
+	return expr{r.pick("<=", "<", ">=", ">", "=="), []expr{expr{r.pick("+", "-"), []expr{x, r.number()}}, y}}
+}
+
 func (r *random) comparison(output bool) expr {
+	if r.IntN(5) == 0 {
+		return r.related()
+	}
 	op := r.pick("<=", "<", ">=", ">", "<=", ">=", "==")
 	side := r.number()
 	var other expr
 	if output {
-		y := func() expr { return leaf(fmt.Sprintf("Y_%d", r.IntN(r.outputs))) }
+		y := func() expr { return leaf(r.pick(r.outputs...)) }
 		other = expr{"+", []expr{{"*", []expr{leaf("2"), y()}}, {"-", []expr{r.number(), y(), r.number()}}}}
 		switch r.IntN(4) {
 		case 0, 1:
@@ -97,7 +109,7 @@ func (r *random) comparison(output bool) expr {
 			other = expr{"-", []expr{y()}}
 		}
 	} else {
-		other = leaf(fmt.Sprintf("X_%d", r.IntN(r.inputs)))
+		other = leaf(r.pick(r.inputs...))
 		if r.IntN(3) == 0 {
 			other = expr{"*", []expr{leaf(r.pick("2", "-0.5", "4")), other}}
 		}
@@ -119,20 +131,26 @@ func (r *random) boolean(depth int) expr {
 	return e
 }
 
-// TestMeaning: for random queries and points, a point is in the list of boxes and polytopes
-// exactly if all assertions hold there.
+// TestMeaning: for random queries about one network or two, and points, a point is in the list of boxes
+// and polytopes exactly if all assertions hold there.
 func TestMeaning(t *testing.T) {
-	r := &random{rand.New(rand.NewPCG(1, 2)), 2, 2}
+	r := &random{Rand: rand.New(rand.NewPCG(1, 2))}
 	read, inside, outside := 0, 0, 0
-	for range 6000 {
+	for round := range 6000 {
 		var b strings.Builder
 		var asserted []expr
-		for i := range r.inputs {
-			fmt.Fprintf(&b, "(declare-const X_%d Real)", i)
-			asserted = append(asserted, expr{r.pick("<=", "<"), []expr{leaf(fmt.Sprintf("X_%d", i)), leaf("2")}}, expr{">=", []expr{leaf(fmt.Sprintf("X_%d", i)), leaf("-2")}})
+		if r.inputs, r.outputs = []string{"X_0", "X_1"}, []string{"Y_0", "Y_1"}; round%2 == 0 {
+			b.WriteString("(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)")
+		} else {
+			r.inputs, r.outputs = []string{"A", "C[0]"}, []string{"B", "D[0]"}
+			b.WriteString("(declare-network f (declare-input A Real [])(declare-output B Real []))(declare-network g (declare-input C Real [1])(declare-output D Real [1]))")
 		}
-		for i := range r.outputs {
-			fmt.Fprintf(&b, "(declare-const Y_%d Real)", i)
+		for i, x := range r.inputs {
+			for _, e := range []expr{{r.pick("<=", "<"), []expr{leaf(x), leaf("2")}}, {">=", []expr{leaf(x), leaf("-2")}}} {
+				if i == 0 || r.IntN(4) > 0 { // the other may be bounded by what relates it
+					asserted = append(asserted, e)
+				}
+			}
 		}
 		for range 1 + r.IntN(3) {
 			asserted = append(asserted, r.boolean(2))
@@ -147,14 +165,16 @@ func TestMeaning(t *testing.T) {
 		read++
 		for range 30 {
 			at := map[string]*big.Rat{}
-			x, y := make([]*big.Rat, r.inputs), make([]*big.Rat, r.outputs)
+			x, y := make([]*big.Rat, 2), make([]*big.Rat, 2)
 			for i := range x {
-				x[i] = big.NewRat(int64(r.IntN(37)-18), 8)
-				at[fmt.Sprintf("X_%d", i)] = x[i]
+				if x[i] = big.NewRat(int64(r.IntN(37)-18), 8); r.IntN(4) == 0 {
+					x[i] = big.NewRat(int64(4*r.IntN(2)-2), 1)
+				}
+				at[r.inputs[i]] = x[i]
 			}
 			for i := range y {
 				y[i] = big.NewRat(int64(r.IntN(41)-20), 8)
-				at[fmt.Sprintf("Y_%d", i)] = y[i]
+				at[r.outputs[i]] = y[i]
 			}
 			want := true
 			for _, a := range asserted {
@@ -182,7 +202,7 @@ func (q *Query) has(x, y []*big.Rat) bool {
 		for j := range x {
 			in = in && c.Box[j].Contains(x[j])
 		}
-		if in && c.Unsafe.Holds(func(r *Constraint) bool { return r.Holds(y) }) {
+		if in && c.Unsafe.Holds(func(r *Constraint) bool { return r.Holds(x, y) }) {
 			return true
 		}
 	}

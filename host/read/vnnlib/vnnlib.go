@@ -1,6 +1,6 @@
 // Package vnnlib reads queries in VNN-LIB 1.0 and 2.x, exactly: a list of input boxes, each
 // with the set of outputs that is unsafe there. A file asks for a counterexample: an
-// input in one of the boxes whose output is in its set.
+// input in one of the boxes whose output is in its set; of several networks, inputs of all of them.
 //
 // Every number is the real number that the text writes. What strictness the file states
 // is kept: nothing is rounded and nothing is closed here. Errors are one line that begins
@@ -22,15 +22,42 @@ import (
 type Query struct {
 	// Version is "1.0", or what a file of version 2 says, for example "2.0".
 	Version string
-	// Network is the name that the file gives the network, empty in version 1.
-	Network string
-	// Input and Output are the variables; in version 1 they are X and Y, of one axis.
-	Input, Output Variable
+	// Networks are those that the file declares, in its order: at least one.
+	Networks []Network
+	// Relations are the constraints about inputs alone, of two or more, that hold wherever the file
+	// asks for a counterexample. They are among those of the cases' sets too.
+	Relations []*Constraint
 	// Cases are the boxes, in the order of the file, each once.
 	Cases []Case
 	// SHA256 is the lower-case hexadecimal digest of the file as it lies there, empty if
 	// there was none.
 	SHA256 string
+}
+
+// Network is one declaration of a network.
+type Network struct {
+	// Name is empty in version 1.
+	Name string
+	// Input and Output are the variables; in version 1 they are X and Y, of one axis.
+	Input, Output Variable
+	// Equal is the number of the network before that it is a copy of, -1 if it is none.
+	Equal int
+}
+
+// Inputs is how many inputs all networks have.
+func (q *Query) Inputs() (n int) {
+	for i := range q.Networks {
+		n += q.Networks[i].Input.Size
+	}
+	return n
+}
+
+// Outputs is how many outputs all networks have.
+func (q *Query) Outputs() (n int) {
+	for i := range q.Networks {
+		n += q.Networks[i].Output.Size
+	}
+	return n
 }
 
 // Variable is a declared tensor.
@@ -43,13 +70,14 @@ type Variable struct {
 	Size  int
 }
 
-// Case is an input box and what is unsafe on it. Cases of which the file says the same share it.
+// Case is an input box, of the inputs of all networks one after the other, and what is unsafe on it.
+// Cases of which the file says the same share it.
 type Case struct {
 	Box    []Interval
 	Unsafe *Set
 }
 
-// Set is a set of outputs, as the file writes it: where a constraint holds or, if that is nil, the
+// Set is a set of outputs, and of inputs with them, as the file writes it: where a constraint holds or, if that is nil, the
 // union (Or) or the intersection of other sets, of at least one.
 type Set struct {
 	Constraint *Constraint
@@ -76,18 +104,19 @@ type Interval struct {
 	LoStrict, HiStrict bool
 }
 
-// Constraint is Offset + sum of Coef y_Output >= 0, or > 0 if Strict. It has at least one
-// term; outputs ascend and no coefficient is 0.
+// Constraint is Offset + the sum of its terms >= 0, or > 0 if Strict. It has at least one term; outputs
+// ascend, then inputs do, and no coefficient is 0.
 type Constraint struct {
 	Terms  []Term
 	Offset *big.Rat
 	Strict bool
 }
 
-// Term is Coef y_Output.
+// Term is Coef y_Of, of the outputs of all networks, or Coef x_Of of the inputs if Input.
 type Term struct {
-	Output int
-	Coef   *big.Rat
+	Input bool
+	Of    int
+	Coef  *big.Rat
 }
 
 // Contains reports whether x is in the interval.
@@ -96,18 +125,22 @@ func (i *Interval) Contains(x *big.Rat) bool {
 	return (lo < 0 || lo == 0 && !i.LoStrict) && (hi < 0 || hi == 0 && !i.HiStrict)
 }
 
-// Value is Offset + sum of Coef y_Output at outputs y, exactly.
-func (c *Constraint) Value(y []*big.Rat) *big.Rat {
+// Value is Offset + the sum of terms at inputs x with outputs y, exactly.
+func (c *Constraint) Value(x, y []*big.Rat) *big.Rat {
 	v := new(big.Rat).Set(c.Offset)
 	for _, t := range c.Terms {
-		v.Add(v, new(big.Rat).Mul(t.Coef, y[t.Output]))
+		of := y
+		if t.Input {
+			of = x
+		}
+		v.Add(v, new(big.Rat).Mul(t.Coef, of[t.Of]))
 	}
 	return v
 }
 
-// Holds reports whether the constraint holds at outputs y.
-func (c *Constraint) Holds(y []*big.Rat) bool {
-	s := c.Value(y).Sign()
+// Holds reports whether the constraint holds at inputs x with outputs y.
+func (c *Constraint) Holds(x, y []*big.Rat) bool {
+	s := c.Value(x, y).Sign()
 	return s > 0 || s == 0 && !c.Strict
 }
 

@@ -68,7 +68,7 @@ func (q *Query) text() string {
 					b.WriteString(" ")
 				}
 				for _, t := range r.Terms {
-					fmt.Fprintf(&b, "%sy%d+", t.Coef.RatString(), t.Output)
+					fmt.Fprintf(&b, "%s%s%d+", t.Coef.RatString(), map[bool]string{false: "y", true: "x"}[t.Input], t.Of)
 				}
 				b.WriteString(r.Offset.RatString())
 				if r.Strict {
@@ -119,6 +119,10 @@ func TestAccepts(t *testing.T) {
 		{"version 2.1, blanks", strings.ReplaceAll(strings.ReplaceAll(modern("(assert (> Y [ 1 ] Y[0]))"), "<2.0>", "<2.1>"), "[1,2]", " [1, 2]"), "[0,1][0,1] {-1y0+1y1+0>0};"},
 		{"names in the ONNX file", strings.ReplaceAll(modern("(assert (> Y[1] 0))"), "[1,2])", `[1,2] "in\"put")`), "[0,1][0,1] {1y1+0>0};"},
 		{"scalars", "(vnnlib-version <2.0>)(declare-network f (declare-input X Real []) (declare-output Y float32 []))(assert (>= X 0))(assert (<= X 1))(assert (< Y 0))", "[0,1] {-1y0+0>0};"},
+		{"two networks", two("", "(assert (== U[0] A))"), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
+		{"two networks, at least", two("(isomorphic-to f)", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A B 3))))(assert (<= U[0] 2))"), "!U is declared as Real [1]"},
+		{"two networks, a bound of one", two("", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A 3))))"), "[0,1](0,2] {-1x0+1x1+0>0 1x0+-2x1+3>=0 -1y0+1y1+0>0};"},
+		{"inputs and outputs", modern("(assert (<= (+ X[0,0] X[0,1]) 1))(assert (<= Y[0] (* 2 X[0,1])))"), "[0,1][0,1] {-1x0+-1x1+1>=0 -1y0+2x1+0>=0};"},
 	} {
 		q, err := Read([]byte(c.text))
 		if place, refused := strings.CutPrefix(c.want, "!"); refused {
@@ -135,6 +139,12 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
+// two is a query about networks f and g, of which more is said, with inputs A from 0 to 1 and U.
+func two(more, asserted string) string {
+	return "(vnnlib-version <2.0>)(declare-network f (declare-input A Real []) (declare-output B Real []))\n(declare-network g " + more +
+		" (declare-input U Real [1]) (declare-output W Real [1]))" + asserted + "(assert (>= A 0))(assert (<= A 1))(assert (< B W[0]))"
+}
+
 // TestRefuses: each trap is an error of one line with its line, its column and a reason.
 func TestRefuses(t *testing.T) {
 	unsafe := "(assert (<= Y_0 3))"
@@ -149,11 +159,19 @@ func TestRefuses(t *testing.T) {
 		{"half open point", old("(assert (<= X_0 0))(assert (> X_0 0))" + unsafe), "no input is in this box"},
 		{"product of outputs", old("(assert (<= (* Y_0 Y_1) 3))"), "line 6:20: this product of variables is not linear"},
 		{"product of inputs", old("(assert (<= (* X_0 X_0) 3))"), "not linear"},
-		{"two inputs", modern("(assert (<= (+ X[0,0] X[0,1]) 1))(assert (<= Y[0] 3))"), "line 4:9: this comparison has 2 inputs"},
-		{"input and output", old("(assert (<= X_0 Y_0))"), "line 6:9: this comparison has inputs and outputs"},
 		{"hidden", strings.Replace(modern("(assert (<= Y[0] 3))"), "(declare-output", `(declare-hidden H Real [1,2] "relu")(declare-output`, 1), "line 2:49: declare-hidden"},
-		{"two networks", strings.Replace(modern(""), "(assert", "(declare-network g (declare-input U Real [1]) (declare-output V Real [1]))(assert", 1), "line 3:1: a second network"},
-		{"isomorphic", strings.Replace(modern(""), "network f ", "network f (isomorphic-to g) ", 1), "isomorphic-to: psafe supports queries about one network"},
+		{"empty by a relation", two("", "(assert (and (> U[0] (+ A 3)) (<= U[0] 2)))"), "no input is in this box: A has to be at least 0 and at most -1"},
+		{"unbounded by relations", two("", "(assert (<= U[0] W[0]))") + "(assert (<= U[0] A))", "input U[0] has no lower bound"},
+		{"unbounded in a choice", two("", "(assert (or (== U[0] A) (>= W[0] 0)))"), "input U[0] has no lower bound"},
+		{"declared twice in two", strings.Replace(two("", ""), "U Real", "A Real", 1), "line 2:1: A is declared twice"},
+		{"network after assertions", two("", "(assert (== U[0] A))(declare-network h (declare-input V Real [1]) (declare-output Z Real [1]))"), "networks are declared before"},
+		{"like a later network", strings.Replace(modern(""), "network f ", "network f (isomorphic-to g) ", 1), `"g" is no network that was declared before`},
+		{"like a variable", two("(equal-to A)", ""), `"A" is no network`},
+		{"like two", two("(equal-to f) (isomorphic-to f)", ""), "write (isomorphic-to NAME) once"},
+		{"like one that is like another", strings.ReplaceAll(two("(isomorphic-to f)", "(declare-network h (equal-to g) (declare-input V Real [1]) (declare-output Z Real [1]))"), "[1]", "[]"), "network g is like another itself"},
+		{"another shape", two("(equal-to f)", ""), "U is declared as Real [1] and A as Real []"},
+		{"another type", strings.ReplaceAll(strings.Replace(two("(equal-to f)", ""), "[1]", "[]", 2), "U Real", "U float32"), "U is declared as float32 [] and A as Real []"},
+		{"network for a variable", two("", "(assert (<= f 3))"), `"f" is no declared input or output`},
 		{"two inputs declared", strings.Replace(modern(""), "(declare-output", "(declare-input Z Real [1])(declare-output", 1), "a second (declare-input ...)"},
 		{"initialized", strings.Replace(modern(""), "[1,2]", "[1,2] initialized", 1), "initialized"},
 		{"integers", strings.Replace(modern(""), "X Real", "X int64", 1), `element type "int64"`},
@@ -268,6 +286,7 @@ func TestGzip(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(old("(assert (or (and (<= X_0 0.5) (<= Y_0 3)) (and (>= X_0 5e-1) (< (+ Y_1 (* 2 Y_0)) (- 2 .5)))))"))
 	f.Add(modern("(assert (or (> Y[1] Y[0]) (== Y[0] -0.25)))"))
+	f.Add(two("", "(assert (and (== U[0] A) (<= (* 2 U[0]) (+ A B 3))))"))
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := Read([]byte(text))
 		if err != nil {
@@ -277,7 +296,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, c := range q.Cases {
-			if len(c.Box) != q.Input.Size || c.Unsafe == nil {
+			if len(c.Box) != q.Inputs() || c.Unsafe == nil {
 				t.Fatal("a case without a box or a polytope")
 			}
 			for _, i := range c.Box {
@@ -287,7 +306,7 @@ func FuzzRead(f *testing.F) {
 			}
 			c.Unsafe.Holds(func(r *Constraint) bool {
 				for k, term := range r.Terms {
-					if term.Coef.Sign() == 0 || term.Output >= q.Output.Size || k > 0 && r.Terms[k-1].Output >= term.Output {
+					if term.Coef.Sign() == 0 || term.Of >= map[bool]int{true: q.Inputs(), false: q.Outputs()}[term.Input] || k > 0 && r.Terms[k-1].Input == term.Input && r.Terms[k-1].Of >= term.Of {
 						t.Fatal("terms are not as promised")
 					}
 				}
