@@ -35,6 +35,8 @@ type Config struct {
 	Derived bool
 	// Each asks for Result.Each.
 	Each bool
+	// Quantile, if not nil, asks for Result.Quantile of this level, in (0, 1).
+	Quantile *property.Exact
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
 	// Rule is how the posterior predictive decides.
@@ -91,7 +93,7 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	}
 	emitted := 0
 	counting := func(r *claim.Result) error { emitted++; return emit(r) }
-	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}
+	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Fixed: drawTime(engines[0], cfg), Progress: progress, Emit: counting}
 	if err := w.run.run(ctx, &job{all, w, cfg}); err != nil {
 		return err
 	}

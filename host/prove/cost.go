@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"time"
+
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
@@ -23,8 +25,9 @@ func groupByCost(e *engine.Engine, cfg Config) int {
 	if bound.Wide(e.Device) {
 		return mostOnWide
 	}
-	const most = 5e10 // multiplications
-	return int(max(1, min(most/max(1, taskCost(e, cfg)), mostTasks)))
+	const most, perSecond = 5e10, 5e9 // multiplications
+	atMost := most + perSecond*engine.Spread(drawTime(e, cfg)).Seconds()
+	return int(max(1, min(atMost/max(1, taskCost(e, cfg)), mostTasks)))
 }
 
 // taskCost is about how many multiplications a task takes, at least.
@@ -53,6 +56,20 @@ func networkCost(post *posterior.Posterior) float64 {
 		products += engine.Products(&l)
 	}
 	return each * products
+}
+
+// drawTime is about how long it takes to draw the networks that the tasks of a group share, measured for each
+// weight: once to decide them, and once for what they say of a decision.
+func drawTime(e *engine.Engine, cfg Config) time.Duration {
+	const weight = 30 * time.Nanosecond
+	if e.Posterior.Networks() != nil || cfg.Method.OfBoxes() {
+		return 0
+	}
+	times := 1
+	if cfg.Decision {
+		times = 2
+	}
+	return weight * time.Duration(times*cfg.Samples*e.Normal.Weights())
 }
 
 // firstCost is taskCost, or more where T is cut into many cells.

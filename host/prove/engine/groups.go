@@ -15,6 +15,8 @@ type Run struct {
 	Tasks   []property.Task
 	// TimeLimit, above 0, is how long a task may take.
 	TimeLimit time.Duration
+	// Fixed is about how long a group takes however few its tasks are.
+	Fixed time.Duration
 	// Progress gets the number of tasks done, emit a result for each, in the order of tasks; one call
 	// at a time.
 	Progress func(done int)
@@ -57,7 +59,7 @@ func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Cert
 	}}
 	work := func(ctx context.Context, e *Engine, s span) error {
 		start := time.Now()
-		results, err := g.group(ctx, e, s, s.guard(e))
+		results, err := g.group(ctx, e, s, j.guard(e, s))
 		switch {
 		case errors.Is(err, errTooLong):
 			q.back(e, s)

@@ -54,8 +54,12 @@ func (s span) numbers() []int {
 	return all
 }
 
+// Spread is how long the tasks of a group should take that share what takes as long as fixed: then that is little
+// of all.
+func Spread(fixed time.Duration) time.Duration { return 8 * fixed }
+
 // guard returns when a group of an engine is given up.
-func (s span) guard(e *Engine) time.Duration {
+func (j *Run) guard(e *Engine, s span) time.Duration {
 	guard := groupGuard
 	if s.end-s.first <= few {
 		guard = fewGuard
@@ -63,7 +67,7 @@ func (s span) guard(e *Engine) time.Duration {
 	if bound.Wide(e.Device) {
 		guard *= wideGuard
 	}
-	return guard
+	return guard + 2*Spread(j.Fixed)
 }
 
 // queue hands out the tasks of a job.
@@ -119,9 +123,9 @@ func (q *queue) done(e *Engine, s span, d time.Duration) {
 	if bound.Wide(e.Device) {
 		growth, left = wideGrowth, 0
 	}
-	each := max(d/time.Duration(s.end-s.first), time.Duration(left*float64(e.timing.slow)), 1)
+	each := max((d-q.job.Fixed)/time.Duration(s.end-s.first), time.Duration(left*float64(e.timing.slow)), 1)
 	e.timing.slow = each
-	target := groupTime
+	target := groupTime + Spread(q.job.Fixed)
 	if limit := q.job.TimeLimit; limit > 0 {
 		target = min(target, limit/4)
 	}

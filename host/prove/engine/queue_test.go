@@ -41,6 +41,26 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// TestQueueOfDraws: where a group takes long however few its tasks are, as one that draws networks, they are many,
+// and it is not given up for that.
+func TestQueueOfDraws(t *testing.T) {
+	j, e, took := &Run{Tasks: make([]property.Task, 400), Fixed: 20 * time.Second}, &Engine{}, time.Duration(0)
+	for q := newQueue(j, 100, firstWork); ; {
+		s, more := q.take(e)
+		if !more {
+			break
+		}
+		d := 22*time.Second + time.Duration(s.end-s.first)*time.Second
+		if took += d; j.guard(e, s) < d {
+			t.Errorf("a group of %d is given up", s.end-s.first)
+		}
+		q.done(e, s, d)
+	}
+	if took > 20*time.Minute {
+		t.Errorf("400 tasks of a second take %v", took)
+	}
+}
+
 // TestQueueOfWide: where a pass takes as long whatever it is of, groups are few.
 func TestQueueOfWide(t *testing.T) {
 	groups := func(e *Engine) (sizes []int) {
@@ -58,8 +78,8 @@ func TestQueueOfWide(t *testing.T) {
 	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{7000, 3000}) {
 		t.Errorf("groups of %d", got)
 	}
-	first := span{0, 1400}
-	if a, b := first.guard(&Engine{Device: wide{fallback.New(bound.Float32)}}), first.guard(&Engine{}); a != wideGuard*b {
+	first, j := span{0, 1400}, &Run{}
+	if a, b := j.guard(&Engine{Device: wide{fallback.New(bound.Float32)}}, first), j.guard(&Engine{}, first); a != wideGuard*b {
 		t.Errorf("groups are given up after %v on wide devices, and %v on others", a, b)
 	}
 	if got := groups(&Engine{}); len(got) < 10 {
