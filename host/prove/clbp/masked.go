@@ -105,10 +105,6 @@ func (d *decider) decideMasked(ctx context.Context, cells []*cell) error {
 				best, at = found, tau
 			}
 		}
-		return func() {
-			if best.LeastGap() > d.known[c].LeastGap() {
-				d.known[c], c.tau = best, at
-			}
-		}
+		return func() { d.take(c, best, at) }
 	})
 }
