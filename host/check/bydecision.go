@@ -32,14 +32,14 @@ func (q *question) decided(ctx context.Context) error {
 	}
 	vote := func(p *decide.Predictive) bool { return least(d.Vote, p.Vote) || d.Vote.Cmp(q.PLower.Exact) <= 0 }
 	enough := func(p *decide.Predictive) bool {
-		return least(d.Lower, p.Lower) && (proof.ClassTau != nil || q.classesBounded(p)) && d.Gap.Rat().Cmp(law.ExactRat(p.LeastGap())) <= 0 && vote(p)
+		return least(d.Lower, p.Lower) && (d.RivalUpper.Is(1) || d.RivalUpper.Rat().Cmp(law.ExactRat(p.MostRival())) >= 0) &&
+			d.Gap.Rat().Cmp(law.ExactRat(p.LeastGap())) <= 0 && vote(p) && q.classesBounded(p.Rivals)
 	}
 	cells, err := cases.CellsOf(q.task.T, proof.Cells)
 	if err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
-	whole := cells
-	if d.Lower.Is(0) && d.Gap.Is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 && (proof.ClassTau != nil || q.classesBounded(nil)) {
+	if d.Lower.Is(0) && d.RivalUpper.Is(1) && d.Gap.Is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 && q.classesBounded(nil) {
 		cells = nil // nothing is claimed of them
 	}
 	costs, err := q.costsOf()
@@ -76,31 +76,15 @@ func (q *question) decided(ctx context.Context) error {
 		return fmt.Errorf("decision: lower %v, rival_upper %v, class_upper %v, gap %v, vote %v; proved are %v, %v, %v, %v, %v",
 			d.Lower, d.RivalUpper, d.ClassUpper, d.Gap, d.Vote, all.Lower, all.MostRival(), all.Rivals, all.LeastGap(), all.Vote)
 	}
-	if proof.ClassTau != nil {
-		all, err := bound(ctx, of, whole, proof.ClassTau, func(p *decide.Predictive) bool { return q.classesBounded(with(p)) })
-		if err != nil {
-			return err
-		}
-		if all = with(all); !q.classesBounded(all) {
-			return fmt.Errorf("decision: rival_upper %v, class_upper %v; proved are %v, %v", d.RivalUpper, d.ClassUpper, all.MostRival(), all.Rivals)
-		}
-	}
 	if d.RivalGap == nil {
 		return nil
 	}
 	return q.refuted(ctx, costs, proof, bound)
 }
 
-// classesBounded reports whether the rival_upper of a record, and its class_upper if it has one, are no less than what
-// is proved of the classes but c: 1 where nothing is (nil).
-func (q *question) classesBounded(p *decide.Predictive) bool {
-	most, rivals := 1.0, []float64(nil)
-	if p != nil {
-		most, rivals = p.MostRival(), p.Rivals
-	}
-	if u := q.Decision.RivalUpper; !u.Is(1) && u.Rat().Cmp(law.ExactRat(most)) < 0 {
-		return false
-	}
+// classesBounded reports whether the class_upper of a record, if it has one, is no less than what is proved of
+// the classes but c, in their order: 1 where nothing is (nil).
+func (q *question) classesBounded(rivals []float64) bool {
 	for k, u := range q.Decision.ClassUpper {
 		proved := 1.0
 		if k != q.task.Label && rivals != nil {
@@ -188,7 +172,7 @@ func (q *question) predictor(proof *record.DecisionProof) (decide.Predictor, err
 		return nil, errors.New("decision: the probit rule is that of a last layer that alone is random")
 	}
 	if set := q.post.Networks(); set != nil {
-		if proof.Tau != nil || proof.ClassTau != nil || proof.WitnessTau != 0 {
+		if proof.Tau != nil || proof.WitnessTau != 0 {
 			return nil, errors.New("decision: a finite posterior has no tau")
 		}
 		return decide.OfSet(q.post), nil

@@ -108,18 +108,12 @@ func provedAgain(t *testing.T, post *posterior.Posterior, task *property.Task, c
 		t.Fatal(err)
 	}
 	enough := func(p *Predictive) bool {
-		return d.Lower <= p.Lower && (d.Proof.ClassTau != nil || d.RivalUpper >= p.MostRival()) && d.Gap <= p.LeastGap() && d.Vote <= max(p.Vote, r.Lower())
+		return d.Lower <= p.Lower && d.RivalUpper >= p.MostRival() && d.Gap <= p.LeastGap() && d.Vote <= max(p.Vote, r.Lower())
 	}
 	all, err := OfNoise(n)(t.Context(), asks(task, action, d.Proof.Reference), cells, d.Proof.Tau, enough)
 	if err != nil || !enough(all) {
 		return fmt.Sprintf("lower %v, rival %v, gap %v, vote %v; proved are %v, %v, %v, %v, %v",
 			d.Lower, d.RivalUpper, d.Gap, d.Vote, all.Lower, all.MostRival(), all.LeastGap(), all.Vote, err)
-	}
-	if taus := d.Proof.ClassTau; taus != nil {
-		enough := func(p *Predictive) bool { return d.RivalUpper >= p.MostRival() }
-		if all, err := OfNoise(n)(t.Context(), asks(task, action, d.Proof.Reference), cells, taus, enough); err != nil || !enough(all) {
-			return fmt.Sprintf("rival %v; proved is %v, %v", d.RivalUpper, all.MostRival(), err)
-		}
 	}
 	if d.Proof.Witness == nil {
 		return ""

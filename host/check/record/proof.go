@@ -133,7 +133,6 @@ type EachProof struct {
 type DecisionProof struct {
 	Cells      []int         `json:"cells,omitempty"`
 	Tau        []float64     `json:"tau,omitempty"`
-	ClassTau   []float64     `json:"class_tau,omitempty"`
 	Rival      *int          `json:"rival,omitempty"`
 	Witness    *WitnessProof `json:"witness,omitempty"`
 	WitnessTau float64       `json:"witness_tau,omitempty"`

@@ -55,10 +55,8 @@ func (d *Decision) BoundRivals(c int, up []float64) {
 // Proof.Tau have them (of a finite set of networks no tau). The witness, its tau and its class are those
 // of RivalGap.
 type DecisionProof struct {
-	Cells []int     `json:"cells,omitempty"`
-	Tau   []float64 `json:"tau,omitempty"`
-	// ClassTau is the tau of RivalUpper and ClassUpper, nil if it is that of the others.
-	ClassTau   []float64 `json:"class_tau,omitempty"`
+	Cells      []int     `json:"cells,omitempty"`
+	Tau        []float64 `json:"tau,omitempty"`
 	Rival      *int      `json:"rival,omitempty"`
 	Witness    *Witness  `json:"witness,omitempty"`
 	WitnessTau float64   `json:"witness_tau,omitempty"`

@@ -32,8 +32,6 @@ type decider struct {
 	method
 	// known is the best that has been shown of a cell, whose tau is that of it.
 	known map[*cell]*shown
-	// classes are the best upper bounds of classes on a cell, which have a tau of their own.
-	classes map[*cell]*classesShown
 	// priced are the tasks that are about an action, by their tasks.
 	priced map[*property.Task]*decide.Priced
 	// probit reports whether the predictive is that of the probit rule.
@@ -45,30 +43,6 @@ type shown struct {
 	*probability.Predictive
 	// vote is at most the share of networks that no other class is above this one for, at every x.
 	vote float64
-}
-
-// classesShown are upper bounds of the probabilities of all classes but c.
-type classesShown struct {
-	up  []float64
-	tau float64
-}
-
-// take takes in what is shown of a cell with a tau: the greatest gap, with what else is shown by the same tau as bounds
-// by another one stand on hidden bounds of their own, and apart from that the least bounds of classes together.
-func (d *decider) take(c *cell, found *shown, tau float64) {
-	if found.LeastGap() > d.known[c].LeastGap() {
-		d.known[c], c.tau = found, tau
-	}
-	if known := d.classes[c]; known == nil || sumApprox(found.RivalsUp) < sumApprox(known.up) {
-		d.classes[c] = &classesShown{found.RivalsUp, tau}
-	}
-}
-
-func sumApprox(list []float64) (sum float64) {
-	for _, x := range list {
-		sum += x
-	}
-	return sum
 }
 
 // nothingShown returns what is known before.
@@ -83,7 +57,7 @@ func nothingShown(rows int) *shown {
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
 func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
-	d := &decider{method: method{e: e}, probit: rule.Probit, known: map[*cell]*shown{}, classes: map[*cell]*classesShown{}, priced: map[*property.Task]*decide.Priced{}}
+	d := &decider{method: method{e: e}, probit: rule.Probit, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
 	if rule.Costs != nil {
 		tasks = slices.Clone(tasks)
 		for i, t := range tasks {
@@ -234,7 +208,12 @@ func (d decider) decideAt(ctx context.Context, cells []*cell, budget float64) er
 				if err != nil {
 					return err
 				}
-				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() { d.take(c, found, tau) }}
+				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
+					// All by one tau: bounds by another one stand on hidden bounds of their own.
+					if found.LeastGap() > d.known[c].LeastGap() {
+						d.known[c], c.tau = found, tau
+					}
+				}}
 				return nil
 			})
 			return answers, err
@@ -256,7 +235,11 @@ func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
 			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
 		}
 		found := d.shown(c, laws, tails, 0)
-		return func() { d.take(c, found, 0) }
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
 	})
 }
 
@@ -269,7 +252,11 @@ func (d *decider) decideByProbit(ctx context.Context, cells []*cell) error {
 			laws = append(laws, probability.NewMarginLaw(least, nil))
 		}
 		found := &shown{probability.PredictiveOf(laws, 0), 0} // the networks have no part in it
-		return func() { d.take(c, found, 0) }
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
 	})
 }
 
@@ -351,22 +338,16 @@ func (d *decider) decision(roots []*cell) *claim.Decision {
 		trees, leaves = d.leaves(c, trees, leaves)
 	}
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
-	taus, classTaus, rivals := make([]float64, len(leaves)), make([]float64, len(leaves)), []float64(nil)
+	taus, rivals := make([]float64, len(leaves)), []float64(nil)
 	for l, c := range leaves {
-		s, classes := d.known[c], d.classes[c]
-		if classes == nil {
-			classes = &classesShown{s.RivalsUp, c.tau}
-		}
+		s := d.known[c]
 		r.Lower, r.Gap, r.Vote = min(r.Lower, s.LowerDown), min(r.Gap, s.LeastGap()), min(r.Vote, s.vote)
-		rivals, taus[l], classTaus[l] = probability.WorseRivals(rivals, classes.up), c.tau, classes.tau
+		rivals, taus[l] = probability.WorseRivals(rivals, s.RivalsUp), c.tau
 	}
 	r.Lower, r.Vote = max(0, slack.PredictiveDown(r.Lower)), max(0, slack.PredictiveDown(r.Vote))
 	r.Gap = max(-1, d.priced[roots[0].task].GapDown(r.Gap))
 	r.BoundRivals(roots[0].task.Label, slack.EachPredictiveUp(rivals))
 	r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
-	if !slices.Equal(classTaus, taus) {
-		r.Proof.ClassTau = sameTau(classTaus)
-	}
 	return r
 }
 

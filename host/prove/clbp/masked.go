@@ -105,6 +105,10 @@ func (d *decider) decideMasked(ctx context.Context, cells []*cell) error {
 				best, at = found, tau
 			}
 		}
-		return func() { d.take(c, best, at) }
+		return func() {
+			if best.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = best, at
+			}
+		}
 	})
 }

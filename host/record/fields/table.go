@@ -128,7 +128,7 @@ var Table = []Field{
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method`, its `tau`, `rows`, `rates` and `statements`, or for neuronsum `plans`, as those of cells, one for each alternative, at a `witness`"},
 	{Name: "proof.each", Type: "object", Class: Certificate, Doc: "how an `each_lower` above p_lower was shown: `cells` with `tau`, of which the worst counts"},
 	{Name: "proof.quantile", Type: "object", Class: Certificate, Doc: "how `quantile` was shown: `cells` with `tau`, whose failures add up"},
-	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: `cells` with `tau`, or for `class_upper` and `rival_upper` `class_tau`; `rival` at a `witness` with `witness_tau`; through phases `margin`, `phases_tau`, `phases`; with costs the class of `reference`"},
+	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: `cells` with `tau`; `rival` at a `witness` with `witness_tau`; through phases `margin`, `phases_tau`, `phases`; with costs the class of `reference`"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "the `cells` on which means were bounded, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "16 hexadecimal digits of the SHA-256 of the line before it"},
 }
