@@ -55,6 +55,7 @@ type certifyFlags struct {
 	target   string
 	rule     struct{ costs, reject, action, link string }
 	noise    string
+	quantile string
 	recheck  float64
 	require  string
 	quiet    bool
@@ -111,6 +112,7 @@ func (c *certifyFlags) addOptions() {
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of the statistical interval")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of what is drawn")
 	f.StringVar(&c.noise, "noise", "", "with --target mean: standard deviation of the noise of the data, for the deviation of the predictive")
+	f.StringVar(&c.quantile, "quantile", "", "add a lower bound of the worst margin over T that all but this share of networks keep, such as 0.05")
 	f.StringVar(&c.rule.link, "link", certify.LinkAverage, "with --target decision: what is deployed, average (of the networks' softmax) or probit (last-layer Laplace by laplace-torch's link_approx=\"probit\")")
 	f.StringVar(&c.rule.costs, "costs", "", "with --target decision: the action of least expected cost is taken; costs of each action for each class, such as \"costs=0,1;10,0\"")
 	f.StringVar(&c.rule.reject, "reject", "", "with --target decision: a class is taken if its probability is above this, such as 0.9, else it abstains")
@@ -163,7 +165,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 			Confidence: given(o, "confidence", c.confidence), Seed: given(o, "seed", c.seed), Cells: given(o, "cells", c.cells), Depth: given(o, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 			Each: c.target == certify.TargetEach, Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,
-			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise, Link: link,
+			Costs: c.rule.costs, Reject: c.rule.reject, Action: c.rule.action, Noise: c.noise, Quantile: c.quantile, Link: link,
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,

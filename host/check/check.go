@@ -44,7 +44,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 		if err = r.Consistent(); err == nil {
 			v.Task, v.Tasks, v.Run, v.id = r.Task, r.Tasks, r.Run, r.ID
 			v.question = r.Asks()
-			v.Claims = r.Claims() || !r.PUpper.Is(1) || r.EachLower != nil && !r.EachLower.Is(0) || r.Decision.Claims() || r.OutputMean != nil
+			v.Claims = r.Claims() || !r.PUpper.Is(1) || r.EachLower != nil && !r.EachLower.Is(0) || r.Quantile != nil && r.Quantile.Lower != nil || r.Decision.Claims() || r.OutputMean != nil
 		}
 		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
@@ -76,7 +76,7 @@ func (c *Checker) prove(ctx context.Context, r *record.Record) error {
 		proved  func(context.Context) error
 	}{
 		{r.Claims(), q.lower}, {!r.PUpper.Is(1), q.upper}, {r.Method == "samples", q.counts}, {r.EachLower != nil, q.eachPoint},
-		{r.Derived != nil, q.derivedBounds}, {r.Decision != nil, q.decided}, {r.OutputMean != nil, q.means},
+		{r.Quantile != nil && r.Quantile.Lower != nil, q.quantile}, {r.Derived != nil, q.derivedBounds}, {r.Decision != nil, q.decided}, {r.OutputMean != nil, q.means},
 	} {
 		if of.claimed {
 			if err := of.proved(ctx); err != nil {

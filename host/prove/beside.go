@@ -26,6 +26,11 @@ func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Res
 			return err
 		}
 	}
+	if j.cfg.Quantile != nil {
+		if err := quantiles(ctx, e, j.cfg, results); err != nil {
+			return err
+		}
+	}
 	if j.cfg.Decision {
 		if err := decisions(ctx, e, j.cfg, results); err != nil {
 			return err

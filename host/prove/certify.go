@@ -35,6 +35,8 @@ type Config struct {
 	Derived bool
 	// Each asks for Result.Each.
 	Each bool
+	// Quantile, if not nil, asks for Result.Quantile of this level, in (0, 1).
+	Quantile *property.Exact
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
 	// Rule is how the posterior predictive decides.

@@ -81,6 +81,8 @@ type Record struct {
 	PUpper Up `json:"p_upper"`
 	// EachLower <= inf over x in T of Prob(f(x) in S), rounded down; there on request.
 	EachLower *Down `json:"each_lower,omitempty"`
+	// Quantile is there on request.
+	Quantile *Quantile `json:"quantile,omitempty"`
 	// Derived is there on request.
 	Derived *Derived `json:"derived,omitempty"`
 	// Decision is there on request.
@@ -170,6 +172,13 @@ type Parent struct {
 	Lower      Down    `json:"lower"`
 	Upper      Up      `json:"upper"`
 	Statement  string  `json:"statement"`
+}
+
+// Quantile is about the worst margin over T: it is below Lower with probability Level at most; null if nothing is
+// proved.
+type Quantile struct {
+	Level property.Exact `json:"level"`
+	Lower *Down          `json:"lower"`
 }
 
 // Derived are bounds about single points x of T: of Prob(f(x) in S) at its least, and of
@@ -292,6 +301,9 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	}
 	if d := res.Each; d != nil {
 		r.EachLower = finite[Down](d.Lower)
+	}
+	if q := res.Quantile; q != nil {
+		r.Quantile = &Quantile{q.Level, finite[Down](q.Lower)}
 	}
 	if d := res.Decision; d != nil {
 		r.Decision = &Decision{Verdict: d.Verdict(), Lower: Down(d.Lower), RivalUpper: Up(d.RivalUpper), Gap: Down(d.Gap), Vote: Down(d.Vote), Action: d.Action}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"psafe/host/read/property"
 )
 
 // What the field stopped says.
@@ -33,6 +35,7 @@ func (r *Record) consistentFlags() error {
 		{f.Has("--gamma") && !r.gammaIs(f["--gamma"]), "the gamma is another than that of the record"},
 		{f.Has("--no-upper") && !r.PUpper.Is(1), "there is no upper bound"},
 		{f.Has("--derived") != (r.Derived != nil), "they and the record do not agree on derived bounds"},
+		{f.Has("--quantile") != (r.Quantile != nil) || r.Quantile != nil && !isNumber(f["--quantile"], r.Quantile.Level), "they and the record do not agree on a quantile"},
 		{(f["--target"] == "each") != (r.EachLower != nil), "they and the record do not agree on each_lower"},
 		{(f["--target"] == "decision") != (r.Decision != nil), "they and the record do not agree on a decision"},
 		{f.Has("--costs") && f.Has("--reject") || f.Has("--action") && f["--action"] != "taken" && f["--action"] != "label", "the costs are there twice, or the action is none"},
@@ -71,6 +74,12 @@ func (r *Record) byMethod(asked string) bool {
 func (r *Record) gammaIs(text string) bool {
 	g, err := strconv.ParseFloat(text, 64)
 	return err == nil && g > 0 && r.Gamma == precisions[r.Precision](g)
+}
+
+// isNumber reports whether the text of a flag is this number.
+func isNumber(text string, number *Decimal) bool {
+	n, err := property.NewExact(text)
+	return err == nil && n.Cmp(number.Exact) == 0
 }
 
 // isTime reports whether the text of a flag is a time.

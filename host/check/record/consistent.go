@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math/big"
 
 	"psafe/host/read/property"
 )
@@ -31,7 +32,7 @@ func (r *Record) Consistent() error {
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
-	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentEach, r.consistentDerived, r.consistentDecision, r.consistentMean, r.consistentStatistical, r.consistentMethod,
+	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentEach, r.consistentQuantile, r.consistentDerived, r.consistentDecision, r.consistentMean, r.consistentStatistical, r.consistentMethod,
 		r.consistentProof, r.consistentParent, r.consistentBoxes, r.consistentFlags} {
 		if err := of(); err != nil {
 			return err
@@ -49,6 +50,20 @@ func (r *Record) consistentEach() error {
 	}
 	if e := r.EachLower; e != nil && (e.Cmp(r.PLower.Exact) < 0 || e.Cmp(most) > 0) {
 		return fmt.Errorf("each_lower: it is %v, below p_lower %v or above p_upper %v", e, r.PLower, r.PUpper)
+	}
+	return nil
+}
+
+// consistentQuantile compares a quantile with the upper bound: where the margin is 0 or more T is safe.
+func (r *Record) consistentQuantile() error {
+	one := property.MustExact("1")
+	switch q := r.Quantile; {
+	case q == nil:
+		return nil
+	case q.Level == nil || q.Level.Cmp(property.Exact{}) <= 0 || q.Level.Cmp(one) >= 0:
+		return fmt.Errorf("quantile: the level is %v, not between 0 and 1", q.Level)
+	case q.Lower != nil && q.Lower.Cmp(property.Exact{}) >= 0 && new(big.Rat).Add(q.Level.Rat(), r.PUpper.Rat()).Cmp(one.Rat()) < 0:
+		return fmt.Errorf("quantile: margins are above 0 but for %v, p_upper is %v", q.Level, r.PUpper)
 	}
 	return nil
 }

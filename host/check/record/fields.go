@@ -108,6 +108,7 @@ func (r *Record) consistentProof() error {
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.Is(1) && r.Method != "samples"},
 		{"each", p.Each != nil, r.EachLower != nil && r.EachLower.Cmp(r.PLower.Exact) > 0},
+		{"quantile", p.Quantile != nil, r.Quantile != nil && r.Quantile.Lower != nil},
 		{"decision", p.Decision != nil, r.Decision != nil},
 		{"mean", p.Mean != nil, r.OutputMean != nil},
 	} {

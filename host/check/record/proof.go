@@ -118,11 +118,12 @@ type proof struct {
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
 	Each     json.RawMessage `json:"each,omitempty"`
+	Quantile json.RawMessage `json:"quantile,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Mean     json.RawMessage `json:"mean,omitempty"`
 }
 
-// EachProof holds how a record says that each_lower was shown.
+// EachProof holds how a record says that each_lower was shown, or a quantile.
 type EachProof struct {
 	Cells []int     `json:"cells,omitempty"`
 	Tau   []float64 `json:"tau,omitempty"`

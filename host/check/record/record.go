@@ -59,6 +59,7 @@ type Record struct {
 	Log10PLower   *Decimal  `json:"log10_p_lower"`
 	PUpper        *Decimal  `json:"p_upper"`
 	EachLower     *Decimal  `json:"each_lower,omitempty"`
+	Quantile      *quantile `json:"quantile,omitempty"`
 	Derived       *derived  `json:"derived,omitempty"`
 	Decision      *decision `json:"decision,omitempty"`
 	OutputMean    *mean     `json:"output_mean,omitempty"`
@@ -99,6 +100,12 @@ type Record struct {
 	Run      string `json:"run"`
 	Proof    proof  `json:"proof,omitempty"`
 	Checksum string `json:"checksum"`
+}
+
+// quantile is a lower bound of the worst margin that all but a share of networks keep.
+type quantile struct {
+	Level *Decimal `json:"level"`
+	Lower *Decimal `json:"lower"`
 }
 
 // derived are bounds about single points.

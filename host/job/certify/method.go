@@ -44,6 +44,8 @@ type Method struct {
 	Mean bool
 	// Noise is the standard deviation of the noise of the data, which Mean adds to that of the outputs.
 	Noise string
+	// Quantile is the level of the quantile of the worst margin that is bounded beside P_safe; none if it is empty.
+	Quantile string
 }
 
 // Limits of what may be asked for, and what is drawn if nobody says how much.
@@ -188,6 +190,19 @@ func (r *ready) decides() (err error) {
 			return fmt.Errorf("--options noise %.40s is below 0: give a standard deviation", r.Method.Noise)
 		}
 		r.cfg.Noise = &noise
+	}
+	if r.Method.Quantile != "" {
+		level, err := property.NewExact(r.Method.Quantile)
+		switch {
+		case err != nil:
+			return fmt.Errorf("--options quantile %w", err)
+		case level.Cmp(property.Exact{}) <= 0 || level.Cmp(property.MustExact("1")) >= 0:
+			return fmt.Errorf("--options quantile %.40s is not between 0 and 1: give the probability that margins may be below", r.Method.Quantile)
+		}
+		if err := r.cfg.HasQuantile(r.post); err != nil {
+			return fmt.Errorf("%s: %w", r.Posterior.Path, err)
+		}
+		r.cfg.Quantile = &level
 	}
 	if r.cfg.Mean {
 		if t := &r.Tasks; t.File != "" || !property.IsBox(t.Points.Property) {

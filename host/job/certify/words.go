@@ -70,6 +70,7 @@ func (m *Method) numbers() list {
 	l.add("reject", m.Reject)
 	l.add("action", m.Action)
 	l.add("noise", m.Noise)
+	l.add("quantile", m.Quantile)
 	return l
 }
 
@@ -184,7 +185,7 @@ func (j *Job) Command() []string {
 }
 
 // optionKeys are the settings that a command line has in --options.
-var optionKeys = []string{"no-upper", "derived", "cells", "depth", "confidence", "seed", "noise", "link", "costs", "reject", "action"}
+var optionKeys = []string{"no-upper", "derived", "cells", "depth", "confidence", "seed", "noise", "quantile", "link", "costs", "reject", "action"}
 
 // InOptions are the flags of a job of a campaign, each with its value behind it or by =, as a command
 // line has them: some are keys of --options there.

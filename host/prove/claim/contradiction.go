@@ -52,6 +52,8 @@ func Contradicts(r *Result) *Contradiction {
 		return found(lower, upper, "p_lower", "p_upper")
 	case r.Each != nil && r.Each.Lower > upper && r.Method != "finite": // of finite sets p_upper is about no single point
 		return found(r.Each.Lower, upper, "each_lower", "p_upper")
+	case r.Quantile != nil && r.Quantile.Lower >= 0 && r.Quantile.Prob > upper:
+		return found(r.Quantile.Prob, upper, "what the quantile is proved with,", "p_upper")
 	}
 	if s := r.Statistic; s != nil {
 		if most := s.Most(); lower > most {

@@ -58,6 +58,8 @@ type Proof struct {
 	Upper *UpperProof `json:"upper,omitempty"`
 	// Each shows what is said of single points of T, where P_safe does not.
 	Each *EachProof `json:"each,omitempty"`
+	// Quantile shows what is said of the worst margin.
+	Quantile *EachProof `json:"quantile,omitempty"`
 	// Decision shows what is said of the predictive's decision.
 	Decision *DecisionProof `json:"decision,omitempty"`
 	// Mean shows what is said of means.

@@ -26,8 +26,9 @@ type Result struct {
 	Proof Proof
 	// Derived is there if asked for, of independent normal weights.
 	Derived *Derived
-	// Each, Decision and Mean are there if asked for.
+	// Each, Quantile, Decision and Mean are there if asked for.
 	Each     *Each
+	Quantile *Quantile
 	Decision *Decision
 	Mean     *Mean
 	// Statistic holds what Statistical says; it flows into no other field.

@@ -76,6 +76,10 @@ func PredictiveUp(p float64) float64 {
 	return min(1, math.Nextafter(p+decisionKept(p), math.Inf(1)))
 }
 
+// QuantileDown is the probability of failure that the claim of a quantile may have, less than p whatever it is rounded
+// from.
+func QuantileDown(p float64) float64 { return p * (1 - 0x1p-10) }
+
 // EachPredictiveUp returns PredictiveUp of each number, in their place.
 func EachPredictiveUp(list []float64) []float64 {
 	for k, p := range list {

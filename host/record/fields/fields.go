@@ -91,7 +91,7 @@ var Flags = []Flag{
 	{Name: "--method"}, {Name: "--samples"}, {Name: "--cells"}, {Name: "--depth"}, {Name: "--gamma"},
 	{Name: "--confidence"}, {Name: "--no-upper", Bare: true}, {Name: "--derived", Bare: true}, {Name: "--target"},
 	{Name: "--link", Asks: true, Rule: true}, {Name: "--costs", Asks: true, Rule: true}, {Name: "--reject", Asks: true, Rule: true}, {Name: "--action", Asks: true, Rule: true},
-	{Name: "--noise", Asks: true}, {Name: "--most"}, {Name: "--step"}, {Name: "--label-column", Asks: true}, {Name: "--precision"}, {Name: "--time-limit"}, {Name: "--require", Asks: true},
+	{Name: "--noise", Asks: true}, {Name: "--quantile", Asks: true}, {Name: "--most"}, {Name: "--step"}, {Name: "--label-column", Asks: true}, {Name: "--precision"}, {Name: "--time-limit"}, {Name: "--require", Asks: true},
 }
 
 // FlagOf is the place of a flag in Flags, -1 if it is none of them.
