@@ -33,7 +33,7 @@ func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	most := 0
 	for k, l := range c.layers {
 		_, dense := l.Map.(network.Dense)
-		if !dense || k < len(c.layers)-1 && l.Activation.Kind != network.ReLU || l.Sources != nil && !slices.Equal(l.Sources, []int{k}) {
+		if !dense || k < len(c.layers)-1 && !cutsAtZero(l.Activation) || l.Sources != nil && !slices.Equal(l.Sources, []int{k}) {
 			return nil
 		}
 		most = max(most, l.Inputs(), l.Outputs())

@@ -9,7 +9,6 @@ import (
 	"psafe/host/arith/gauss"
 	"psafe/host/check/law"
 	"psafe/host/check/relax"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
 
@@ -31,7 +30,7 @@ func newShifted(post *posterior.Posterior, layers []relax.Layer, g *relax.Graph,
 		return nil
 	}
 	for k := 1; k <= last; k++ {
-		if l := &layers[k]; l.At != nil || l.Windows != nil || k < last && l.Act.Kind != network.ReLU || !slices.Equal(g.From[k], []int{k - 1}) {
+		if l := &layers[k]; l.At != nil || l.Windows != nil || k < last && !relax.Cuts(l.Act) || !slices.Equal(g.From[k], []int{k - 1}) {
 			return nil
 		}
 	}
