@@ -24,19 +24,30 @@ type concaveNet struct {
 	share float64
 }
 
+// mostConcave bounds the products that a pass is worth.
+const mostConcave = 1e9
+
 // newConcaveNet is nil for other networks.
 func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	if !post.Shifts() || len(post.Layers) < 3 {
 		return nil
 	}
 	c := &concaveNet{layers: post.Layers[1:]}
-	most := 0
+	most, work := 0, 0.0
 	for k, l := range c.layers {
 		_, dense := l.Map.(network.Dense)
 		if !dense || k < len(c.layers)-1 && !cutsAtZero(l.Activation) || l.Sources != nil && !slices.Equal(l.Sources, []int{k}) {
 			return nil
 		}
 		most = max(most, l.Inputs(), l.Outputs())
+		if first := float64(c.layers[0].Outputs()); k == 0 {
+			work = float64(l.Inputs()) * first * first
+		} else {
+			work += 4 * float64(l.Outputs()) * first * first
+		}
+	}
+	if work > mostConcave {
+		return nil
 	}
 	c.share = 0x1p-52 * float64(8*most+64)
 	first, sd := &c.layers[0], post.Layers[0].Bias.SdHi

@@ -23,16 +23,24 @@ type shifted struct {
 	sd         []float64
 }
 
+// mostWork bounds the products that are worth it: certify's, and more.
+const mostWork = 1e10
+
 // newShifted is nil for networks that are no dense ReLU layers behind noise of the inputs.
 func newShifted(post *posterior.Posterior, layers []relax.Layer, g *relax.Graph, d []deviations) *shifted {
 	last := len(layers) - 1
 	if !post.Shifts() || last < 2 {
 		return nil
 	}
+	first, work := float64(layers[1].Out), 0.0
 	for k := 1; k <= last; k++ {
 		if l := &layers[k]; l.At != nil || l.Windows != nil || k < last && !relax.Cuts(l.Act) || !slices.Equal(g.From[k], []int{k - 1}) {
 			return nil
 		}
+		work += float64(max(layers[1].In, 4*layers[k].Out)) * first * first
+	}
+	if work > mostWork {
+		return nil
 	}
 	l := &layers[1]
 	s := &shifted{covariance: make([][]float64, l.Out), sd: make([]float64, l.Out)}
