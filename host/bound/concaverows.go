@@ -16,9 +16,9 @@ type concaveRow struct {
 // concaveKeeps are how many units of each layer rows of the property may keep.
 var concaveKeeps = []int{0, 1, 2, 4, 6, 9, 13, 1 << 20}
 
-// row is the concave function below s h + c, h being what feeds the last layer, whose noise has the variance own, that is
+// row is the concave function below s h + c, h being what feeds the last layer, whose noise has this mean and variance, that is
 // above 0 by most standard deviations: which is known before anything is drawn.
-func (t *concaveItem) row(s []float64, c, own float64) concaveRow {
+func (t *concaveItem) row(s []float64, c, mean, own float64) concaveRow {
 	best, score := concaveRow{lo: math.Inf(-1), variances: make([]float64, len(t.hidden)+1)}, math.Inf(-1)
 	for _, slope := range concaveSlopes {
 		for k, keep := range concaveKeeps {
@@ -28,7 +28,7 @@ func (t *concaveItem) row(s []float64, c, own float64) concaveRow {
 			f := t.below(len(t.hidden)-1, s, c, slope, keep)
 			lo, of := t.lo(&f), []float64{}
 			v := t.variance(&f, func(v float64) { of = append(of, v) })
-			if now := lo / math.Sqrt(v+own); now > score {
+			if now := (lo - mean) / math.Sqrt(v+own); now > score {
 				best, score = concaveRow{lo, of}, now
 			}
 		}
@@ -128,7 +128,7 @@ func (p *clbpPass) concaveRows(k int, m mergedLayer) error {
 	}
 	fault.OnCores(context.Background(), len(b), func(at int) {
 		i, r := at/rows, at%rows
-		row := p.points[i].row(column(w[i*in*rows:(i+1)*in*rows], r, rows), b[at], own[at])
+		row := p.points[i].row(column(w[i*in*rows:(i+1)*in*rows], r, rows), b[at], of.Mean[0][at], own[at])
 		of.Lo[at] = row.lo
 		for l, v := range row.variances {
 			of.Var[k-l][at] = v

@@ -151,7 +151,9 @@ func (t *concaves) addHidden(pre relax.Span, own []law.Noise) {
 			share := hi / (hi - lo)
 			mean := -u.under[i].mean.Lo()
 			u.under[i].gain = (share*(mean-lo) - u.under[i].activated) / math.Sqrt(t.varianceUp(u.under[i].below, u.own))
-			u.order = append(u.order, i)
+			if u.under[i].gain > 0 {
+				u.order = append(u.order, i)
+			}
 		}
 	}
 	slices.SortStableFunc(u.order, func(a, b int) int { return cmp.Compare(u.under[b].gain, u.under[a].gain) })

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/arith"
@@ -99,8 +100,10 @@ func (u *underUnits) phases(rng *rand.Rand, s []float64, slope func(share float6
 			g[j].SetInt64(0)
 		case x > 0:
 			g[j] = checktest.Exactly(x * slope(hi/(hi-lo)))
-		default:
+		case slices.Contains(u.order, j):
 			g[j].Mul(g[j], checktest.Exactly(float64(rng.IntN(2))))
+		default:
+			g[j] = checktest.Exactly(x * (hi / (hi - lo)))
 		}
 	}
 	return g
