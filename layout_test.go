@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"psafe/host/read/plant":    {"go.yaml.in/yaml/v3", "psafe/host/read/property", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/prove/loop":    {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/plant", "psafe/internal/fault"},
 	"psafe/host/read/property": {"psafe/host/arith", "psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/bound/sharp", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/bound/sharp", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/bound/sharp":   {"psafe/host/arith", "psafe/host/model/posterior", "psafe/internal/fault", "psafe/internal/vector"},
 	"psafe/host/bound/selfcheck": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",

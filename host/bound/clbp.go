@@ -93,6 +93,7 @@ func (p *clbpPass) hiddenLayer(k int) {
 			p.otherTightens(k)
 		}
 	}
+	p.tightenConcave(k)
 	p.release(p.own.mean, p.own.variance)
 	p.activate(k)
 	p.vary(k)
@@ -183,6 +184,9 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 		return err
 	}
 	p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
+	if err := p.concaveRows(k, m); err != nil {
+		return err
+	}
 	if p.query.Slopes {
 		if err := p.otherSlopes(k, m, own); err != nil {
 			return err

@@ -24,6 +24,8 @@ type Deviations struct {
 	// together says that common is all the noise that there is.
 	together bool
 	post     *posterior.Posterior
+	// concave is nil without noise of the inputs.
+	concave *concaveNet
 }
 
 // Model is the one that it is of.
@@ -220,6 +222,8 @@ type clbpPass struct {
 	quantiles passQuantiles
 	// ball is nil where T is made of boxes.
 	ball *ballPass
+	// points are what is known of each, by concave functions; nil where those say nothing.
+	points []*concaveItem
 }
 
 type radiusArrays struct{ radius, radiusSq, maxSq Array }

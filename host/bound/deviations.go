@@ -16,7 +16,7 @@ import (
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/theory.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
-	c := &Deviations{model: m, post: post, sharper: sharp.New(post, func() error { return Ended(m.dev) })}
+	c := &Deviations{model: m, post: post, sharper: sharp.New(post, func() error { return Ended(m.dev) }), concave: newConcaveNet(post)}
 	for k, l := range post.Layers {
 		if err := c.addLayer(&m.layers[k], &l, moments.AbsMean[k]); err != nil {
 			c.Release()

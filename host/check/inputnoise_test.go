@@ -22,7 +22,11 @@ func TestInputNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 2))
 	lower, upper := 0, 0
 	for i := range testscale.Cases(t, 60) {
-		post := checktest.RandomAbout(rng, 0, []float64{0, 0.03}[i%2], [][]int{{2, 4, 3}, {1, 3, 3, 2}}[rng.IntN(2)]...)
+		shape := [][]int{{2, 4, 3}, {1, 3, 3, 2}}[rng.IntN(2)]
+		if i%5 == 4 {
+			shape = []int{2, 3, 3, 3, 2}
+		}
+		post := checktest.RandomAbout(rng, 0, []float64{0, 0.03}[i%2], shape...)
 		sd, std, eps := make([]float64, post.Inputs()), make([]float64, post.Inputs()), []float64{0, 0.125}[rng.IntN(2)]
 		x, noises, stds, means := make([]float64, len(sd)), "", "", ""
 		for k := range sd {

@@ -48,6 +48,9 @@ func (n *Noisy) newPass(cell property.Box, ball *property.Ball, point bool, tau 
 	layers := len(n.Mean)
 	p := &CellPass{Noisy: n, Pass: *mean.NewPass(relax.Span{Lo: cell.Lo, Hi: cell.Hi}), tau: tau, input: input, point: point, SharpRows: sharp, Bent: bent, bentRows: bentRows,
 		fedReach: make([]*Reach, layers), starred: make([]map[int32]bool, layers), ball: n.newBallCell(cell, ball, point)}
+	if n.shifted != nil {
+		p.concaves = &concaves{shifted: n.shifted, layers: n.Mean}
+	}
 	for k := range layers - 1 {
 		var h relax.Hidden
 		var vary []law.Noise
@@ -102,6 +105,9 @@ func (p *CellPass) eachForm(row *property.Row, use func(lo float64, list []law.N
 	}
 	if p.ball != nil && last == 0 {
 		use(p.ballForm(last, law.SquaresUp(most), &fall{inputs: s, constant: c}, &own))
+		return
+	}
+	if p.concaves != nil && !p.concaves.forms(s.Lo, c, own.list(), use) {
 		return
 	}
 	open, above := p.Opens(last)

@@ -74,6 +74,9 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 			}
 			lo = max(lo, p.neuronLo(k, i, 1, own[i], tau, w))
 		}
+		if q := p.Quantile(tau, k+1); p.concaves != nil && k > 1 && p.Levels.open[k] && share == 1 {
+			lo, hi = max(lo, p.concaves.unitLo(k-1, i, 1, q, own[i])), min(hi, -p.concaves.unitLo(k-1, i, -1, q, own[i]))
+		}
 		if !arith.Finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
 			lo, hi = -arith.Inf, arith.Inf
 		}
@@ -81,6 +84,12 @@ func (p *CellPass) hiddenLayer(k int) (relax.Hidden, []law.Noise) {
 		if p.Levels.open[k] {
 			p.pay(k, share)
 		}
+	}
+	if p.concaves != nil && k > 0 {
+		if k == 1 {
+			p.concaves.first = l.Affine(relax.Span{Lo: p.X.Lo, Hi: p.X.Hi})
+		}
+		p.concaves.addHidden(pre, own)
 	}
 	return relax.HiddenOf(l.Act, pre, &p.By), p.varyOf(k, varies)
 }

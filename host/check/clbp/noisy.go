@@ -26,6 +26,8 @@ type Noisy struct {
 	common   *covary.Common
 	// Levels: what is known of where noise comes from.
 	Levels levels
+	// shifted is nil without noise of the inputs.
+	shifted *shifted
 	// quantiles keeps what NoiseQuantileUp said, by quantileOf: checkers that are at work at one time share it.
 	quantiles *sync.Map
 	// ctx, if it is not nil, ends what takes long: then nothing is known.
@@ -92,6 +94,7 @@ func New(post *posterior.Posterior, meansAlone bool) (*Noisy, error) {
 		n.Deviations = append(n.Deviations, d)
 	}
 	n.Levels = levelsOf(n.Mean, m.Graph, noise)
+	n.shifted = newShifted(post, n.Mean, m.Graph, n.Deviations)
 	return n, nil
 }
 

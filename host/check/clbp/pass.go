@@ -28,6 +28,8 @@ type CellPass struct {
 	point, SharpRows, Bent, bentRows bool
 	// ball holds what the cell is cut to, nil if it is not.
 	ball *ballCell
+	// concaves is nil where there is no noise of the inputs.
+	concaves *concaves
 	// others holds what otherLowers says, once it has been asked.
 	others [][][]relax.Line
 	// Events is how many bounds may fail, in units of tau; starred are the units of layers that
