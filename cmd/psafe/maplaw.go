@@ -90,6 +90,9 @@ func (m *mapFlags) average(ctx context.Context, job certify.Job, stdout, stderr 
 	if job.Method.Confidence != nil {
 		confidence = *job.Method.Confidence
 	}
+	if job.Method.Cells == nil && m.law.splits > 0 { // what is open is cut here
+		job.Method.Cells = new(1)
+	}
 	job.Method.NoUpper = true // upper bounds of P_safe are none at each input
 	if by := job.Method.By; by == nil || *by == prove.Auto {
 		method := prove.CLBP // what auto tries after it takes long, for many cells
