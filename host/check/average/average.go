@@ -62,9 +62,14 @@ func Of(l *inputlaw.Law, cells []Cell) (*Bounds, error) {
 				not = c.Fails
 			}
 		}
-		if safe != nil {
-			add(law.ExactRat(item.Mass), safe, not)
+		if safe == nil {
+			continue
 		}
+		m := law.ExactRat(item.Mass)
+		if l.Sample > 0 {
+			m = big.NewRat(1, int64(l.Sample))
+		}
+		add(m, safe, not)
 	}
 	return &Bounds{lower, fails.Sub(one, fails), mass}, nil
 }

@@ -177,9 +177,15 @@ func (j *Job) sum() error {
 				found, safe, not = true, max(safe, c.lower), max(not, c.fails)
 			}
 		}
-		if found {
+		switch {
+		case found && j.Law.Sample > 0: // each is one of so many
+			add(1, safe, not)
+		case found:
 			add(item.Mass, safe, not)
 		}
+	}
+	if n := j.Law.Sample; n > 0 {
+		lower, fails, mass = parted(lower, n), parted(fails, n), parted(mass, n)
 	}
 	upper := min(arith.SumUp(1, -fails), 1)
 	if lower > upper {
@@ -196,6 +202,15 @@ func (j *Job) sum() error {
 		}
 	}
 	return nil
+}
+
+// parted is x/n rounded down.
+func parted(x float64, n int) float64 {
+	q := x / float64(n)
+	if arith.ProductUp(q, float64(n)) > x {
+		q = arith.Down(q)
+	}
+	return q
 }
 
 // hoeffding is how far the mean of so many independent numbers from 0 to 1 may be from what is expected, on either side: no

@@ -47,7 +47,7 @@ type Atom struct {
 	Mass float64
 }
 
-// Item is a box and a lower bound of the probability of being there.
+// Item is a box and a lower bound of the probability of being there, 0 for points of a sample, which all have the same.
 type Item struct {
 	Box  property.Box
 	Mass float64
@@ -199,14 +199,10 @@ func readSample(path string) (*Law, error) {
 	if n > mostItems {
 		return nil, fmt.Errorf("%s: it has %d points: give at most %d", path, n, mostItems)
 	}
-	mass, err := property.NewDecimal(fmt.Sprintf("1/%d", n))
-	if err != nil {
-		return nil, err
-	}
 	l := &Law{Sample: n, SHA256: p.SHA256}
 	for i := range n {
 		lo, hi := p.At(i)
-		l.Items = append(l.Items, Item{property.Box{Lo: lo, Hi: hi}, mass.Lo})
+		l.Items = append(l.Items, Item{Box: property.Box{Lo: lo, Hi: hi}})
 	}
 	return l, nil
 }
