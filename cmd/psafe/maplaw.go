@@ -90,7 +90,7 @@ func (m *mapFlags) average(ctx context.Context, job certify.Job, stdout, stderr 
 	if job.Method.Confidence != nil {
 		confidence = *job.Method.Confidence
 	}
-	if job.Method.Cells == nil && m.law.splits > 0 { // what is open is cut here
+	if job.Method.Cells == nil { // --splits cuts what is open
 		job.Method.Cells = new(1)
 	}
 	job.Method.NoUpper = true // upper bounds of P_safe are none at each input
