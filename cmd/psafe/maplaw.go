@@ -104,7 +104,9 @@ func (m *mapFlags) average(ctx context.Context, job certify.Job, stdout, stderr 
 	a := average.Job{
 		Text: m.law.text, Law: m.law.of, Property: m.words, Posterior: post, Cells: m.tasks.words, Records: m.out.path,
 		Splits: m.law.splits, Confidence: confidence, Old: m.old(), Inputs: []string{m.posterior}, Version: job.Version, Numerics: prove.Numerics,
-		Certify: func(ctx context.Context, cells, records string) error { return m.more(ctx, &job, cells, records, stderr) },
+		Certify: func(ctx context.Context, cells, records string) error {
+			return m.more(ctx, &job, cells, records, stderr)
+		},
 	}
 	if path := inputlaw.File(m.law.text); path != "" {
 		a.Inputs = append(a.Inputs, path)

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -26,6 +27,18 @@ import (
 // finitePosterior has few networks, so that all of them can be asked.
 var finitePosterior = filepath.Join("..", "..", "testdata", "samples-2-8-3.npz")
 
+// certifyCells makes the records of cells.
+func certifyCells(ctx context.Context, cells, records string) error {
+	j := certify.Job{
+		Posterior: certify.Posterior{Path: finitePosterior}, Tasks: certify.Tasks{File: cells}, Out: certify.Output{Path: records},
+		Method: certify.Method{Each: true, NoUpper: true, Cells: new(1)},
+		Open: func(p bound.Precision) (*certify.Devices, error) {
+			return &certify.Devices{List: []bound.Device{fallback.New(p)}}, nil
+		},
+	}
+	return j.Each(ctx, func(*jobrecord.Record) {})
+}
+
 // averaging runs the job of a law on a grid of [-1,1]^2, or on the cells of the law, and returns its result and its file.
 func averaging(t *testing.T, post *posterior.Posterior, law, grid, words string, splits int) (*average.Result, string) {
 	t.Helper()
@@ -41,22 +54,12 @@ func averaging(t *testing.T, post *posterior.Posterior, law, grid, words string,
 	if err := os.WriteFile(records+".cells.json", cells, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	run := func(ctx context.Context, cells, records string) error {
-		one := certify.Job{
-			Posterior: certify.Posterior{Path: finitePosterior}, Tasks: certify.Tasks{File: cells}, Out: certify.Output{Path: records},
-			Method: certify.Method{Each: true, NoUpper: true, Cells: new(1)},
-			Open: func(p bound.Precision) (*certify.Devices, error) {
-				return &certify.Devices{List: []bound.Device{fallback.New(p)}}, nil
-			},
-		}
-		return one.Each(ctx, func(*jobrecord.Record) {})
-	}
-	if err := run(t.Context(), records+".cells.json", records); err != nil {
+	if err := certifyCells(t.Context(), records+".cells.json", records); err != nil {
 		t.Fatal(err)
 	}
 	j := average.Job{
 		Text: law, Law: l, Property: words, Posterior: post, Cells: records + ".cells.json", Records: records,
-		Splits: splits, Confidence: 0.99, Certify: run, Old: outfile.Keep,
+		Splits: splits, Confidence: 0.99, Certify: certifyCells, Old: outfile.Keep,
 	}
 	r, err := j.Run(t.Context())
 	if err != nil {
@@ -97,7 +100,7 @@ func TestAverageTruth(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(48, 3))
 	told := 0
-	for i := range testscale.Costly(t, 60) {
+	for i := range testscale.Cases(t, 60) {
 		type atom struct{ x, p float64 }
 		var sides [2][]atom
 		var laws [2]string
@@ -159,11 +162,11 @@ func TestAverageDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, file := averaging(t, post, "truncated:0,0.5,-1,1;uniform:-1,1", "4x4", "argmax_is:1", 60)
+	r, file := averaging(t, post, "truncated:0,0.5,-1,1;uniform:-1,1", "4x4", "argmax_is:1", 16)
 	proved(t, file)
 	s := property.ArgmaxIs(1, post.Outputs())
 	rng := rand.New(rand.NewPCG(48, 4))
-	n, sum := testscale.Costly(t, 4000), 0.0
+	n, sum := testscale.Cases(t, 4000), 0.0
 	for range n {
 		x := rng.NormFloat64() / 2
 		for x < -1 || x > 1 {
@@ -173,7 +176,7 @@ func TestAverageDrawn(t *testing.T) {
 		sum += perhaps
 	}
 	mean, off := sum/float64(n), 0.06 // by Hoeffding missed with probability below 1e-12 for 4000 draws
-	if float64(r.PLower) > mean+off || float64(r.PUpper) < mean-off || float64(r.PUpper)-float64(r.PLower) > 0.7 {
+	if float64(r.PLower) > mean+off || float64(r.PUpper) < mean-off || r.PLower == 0 || r.PUpper == 1 {
 		t.Errorf("%+v: drawn %v", r, mean)
 	}
 }
@@ -190,7 +193,7 @@ func TestAverageRefused(t *testing.T) {
 	if err := os.WriteFile(sample, []byte(strings.Repeat("-0.5,0\n0.25,0.5\n", 400)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, file := averaging(t, post, "sample:"+sample, "8x8", "argmax_is:1", 0)
+	r, file := averaging(t, post, "sample:"+sample, "4x4", "argmax_is:1", 0)
 	proved(t, file)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -203,7 +206,7 @@ func TestAverageRefused(t *testing.T) {
 		{`"p_lower": 0.`, `"p_lower": 0.99`, "p_lower:"},
 		{`"p_lower": 0.`, `"p_lower": 1.`, "p_lower: it is no probability"},
 		{`"mass": `, `"mass": 1e0, "Mass": `, "Mass"},
-		{`"cells": 64`, `"cells": 65`, "cells: there are 65"},
+		{`"cells": 16`, `"cells": 17`, "cells: there are 17"},
 		{`"points": 800`, `"points": 8000`, "statistical:"},
 		{`"confidence": 0.99`, `"confidence": 0.9999`, "statistical:"},
 		{`"confidence": 0.99`, `"confidence": 1`, "statistical:"},
@@ -222,6 +225,65 @@ func TestAverageRefused(t *testing.T) {
 		refused, err := new(Checker).Average(t.Context(), []byte(strings.Replace(string(text), c[0], c[1], 1)), func() {})
 		if why := fmt.Sprint(refused, err); !strings.Contains(why, c[2]) {
 			t.Errorf("%q for %q: %s", c[1], c[0], why)
+		}
+	}
+}
+
+// TestAverageForged: cells that are said to fail with a safe set that is not outside of S are refused, and so are cells of other words.
+func TestAverageForged(t *testing.T) {
+	post, err := format.Read(finitePosterior, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, file := averaging(t, post, "uniform:-1,1;uniform:-1,1", "2x2", "argmax_is:1", 0)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]string{"argmax_is_never:0": "is not outside of the property", "argmax_is_never:1": "is not outside of the property"} {
+		forged := filepath.Join(t.TempDir(), "forged.json")
+		box := property.Box{Lo: []float64{-1, -1}, Hi: []float64{0, 0}}
+		cells, err := property.CellsFile([]property.Cell{{Name: "cell 0,0 fails", Box: box, Words: words}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(forged, cells, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := certifyCells(t.Context(), forged, forged+"l"); err != nil {
+			t.Fatal(err)
+		}
+		part := fmt.Sprintf(`"parts": [{"cells": %q, "cells_sha256": "%x", "records": %q},`, forged, sha256.Sum256(cells), forged+"l")
+		refused, err := new(Checker).Average(t.Context(), []byte(strings.Replace(string(text), `"parts": [`, part, 1)), func() {})
+		if why := fmt.Sprint(refused, err); !strings.Contains(why, want) {
+			t.Errorf("%s, %s: %s", words, r.Property, why)
+		}
+	}
+}
+
+// TestApart: a set is apart from S if no output is in both, on their rims either.
+func TestApart(t *testing.T) {
+	for _, words := range []string{"argmax_is:0", "argmax_is_never:2", "output_box:[-1,0.1],[,],[0,1]", "margin:0.1:1"} {
+		s, _, err := property.ParseSpec(words, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var turned, rim property.Safe
+		turned.Any, rim.Any = [][]int{nil}, [][]int{nil}
+		for k, all := range s.Any {
+			row := s.Rows[all[len(all)-1]]
+			out, ok := row.Outside()
+			if !ok {
+				t.Fatalf("%s: no row outside", words)
+			}
+			turned.Rows, turned.Any[0] = append(turned.Rows, out), append(turned.Any[0], k)
+			out.D, out.DHi = 0-row.DHi, 0-row.DHi
+			rim.Rows, rim.Any[0] = append(rim.Rows, out), append(rim.Any[0], k)
+		}
+		less := turned
+		less.Any = [][]int{turned.Any[0][1:]}
+		if !apart(&s, &turned) || apart(&s, &rim) || apart(&s, &less) || apart(&s, &s) {
+			t.Errorf("%s: %v %v %v %v", words, apart(&s, &turned), apart(&s, &rim), apart(&s, &less), apart(&s, &s))
 		}
 	}
 }

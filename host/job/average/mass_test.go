@@ -76,6 +76,50 @@ func TestMasses(t *testing.T) {
 	}
 }
 
+// TestWide: where mean and deviation are known up to intervals, the mass is no more than it is for any of them.
+func TestWide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 5))
+	for range oracle.Cases(t, 100) {
+		s := inputlaw.Side{Kind: inputlaw.Normal, Mean: property.Decimal{Lo: -0.5, Hi: 0.25}, SD: property.Decimal{Lo: 0.5, Hi: 2}}
+		lo := rng.NormFloat64() * 2
+		box := property.Box{Lo: []float64{lo}, Hi: []float64{lo + math.Exp(rng.NormFloat64())}}
+		l := &inputlaw.Law{Sides: []inputlaw.Side{s}}
+		of, down := massOf(t, l, box), massDown(l, &box, box.Hi)
+		for _, mean := range []float64{s.Mean.Lo, 0, s.Mean.Hi} {
+			for _, sd := range []float64{s.SD.Lo, 1, s.SD.Hi} {
+				truth := oracle.Widen(oracle.Interval(box.Lo[0], box.Hi[0], mean, sd), 1)
+				if oracle.New().SetRat(of).Cmp(truth) > 0 || oracle.Of(down).Cmp(truth) > 0 {
+					t.Fatalf("%v with mean %v, deviation %v: %v and %v, it is %v", box, mean, sd, of, down, truth)
+				}
+			}
+		}
+	}
+}
+
+// TestMeet: psafe check refuses cells of which an input is in two.
+func TestMeet(t *testing.T) {
+	l, err := inputlaw.Read("uniform:0,4;uniform:0,4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		boxes [][4]float64
+		meet  bool
+	}{
+		{[][4]float64{{0, 2, 0, 4}, {2, 4, 0, 4}}, false}, {[][4]float64{{0, 2, 0, 4}, {0, 2, 0, 4}}, true}, {[][4]float64{{0, 2, 0, 2}, {2, 4, 0, 4}, {0, 2, 2, 4}}, false},
+		{[][4]float64{{0, 2, 0, 3}, {2, 4, 0, 4}, {0, 2, 2, 4}}, true}, {[][4]float64{{0, 3, 0, 4}, {2, 4, 3, 4}}, true}, {[][4]float64{{0, 4, 0, 4}, {1, 2, 1, 2}}, true},
+		{[][4]float64{{0, 4, 0, 4}, {4, 4, 4, 4}}, true}, {[][4]float64{{0, 2, 0, 4}, {2, 2, 0, 4}, {3, 4, 0, 4}}, false}, {[][4]float64{{2, 4, 0, 4}, {2, 2, 0, 4}}, true},
+	} {
+		var cells []checked.Cell
+		for _, b := range c.boxes {
+			cells = append(cells, checked.Cell{Box: property.Box{Lo: []float64{b[0], b[2]}, Hi: []float64{b[1], b[3]}}, Safe: new(big.Rat), Fails: new(big.Rat)})
+		}
+		if _, err := checked.Of(l, cells); (err != nil) != c.meet {
+			t.Errorf("%v: %v", c.boxes, err)
+		}
+	}
+}
+
 // TestAtomsOnce: an atom on the edge of cells is in one of them, in that at the end of all or in the upper one.
 func TestAtomsOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 2))
