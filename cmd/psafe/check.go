@@ -348,6 +348,8 @@ func countRecords(paths []string) int {
 	for _, path := range paths {
 		if text, err := check.LoopText(path); err == nil && text != nil {
 			path = check.LoopRecords(text)
+		} else if text, err := check.AverageText(path); err == nil && text != nil {
+			continue // it is told when its records are
 		}
 		file, err := infile.Open(path)
 		if err != nil {

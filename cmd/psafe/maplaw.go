@@ -30,14 +30,17 @@ func (l *lawFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&l.splits, "splits", 0, "with --input-law, how many cells may be cut in two, those first that leave most open")
 }
 
+// mostSplits is how many cells may be cut, as a grid may have so many.
+const mostSplits = 1 << 17
+
 // cells reports whether the cells are those of the law.
 func (l *lawFlags) cells() bool { return l.of != nil && l.of.Items != nil && l.of.Sample == 0 }
 
 // readLaw reads the law, if there is one, and refuses what does not go with it.
 func (m *mapFlags) readLaw() (err error) {
 	switch {
-	case m.law.splits < 0:
-		return fmt.Errorf("--splits %d is below 0: give how many cells may be cut", m.law.splits)
+	case m.law.splits < 0 || m.law.splits > mostSplits:
+		return fmt.Errorf("--splits %d is not from 0 to %d: give how many cells may be cut", m.law.splits, mostSplits)
 	case m.law.text == "" && m.law.splits > 0:
 		return errors.New("--splits is about a law of inputs: give --input-law")
 	case m.law.text == "":
@@ -57,6 +60,9 @@ func (m *mapFlags) readLaw() (err error) {
 		return errors.New("--box, --grid: the cells are those of --input-law: leave them out")
 	case m.law.splits > 0 && m.law.of.Sides == nil:
 		return errors.New("--splits: the masses of halves are known of laws of single inputs alone: leave it out")
+	}
+	if m.law.of.Sample > 0 && !(m.confidence > 0 && m.confidence < 1) {
+		return fmt.Errorf("--options confidence=%v is not between 0 and 1: give another", m.confidence)
 	}
 	m.target = certify.TargetEach
 	return nil
@@ -86,10 +92,6 @@ func (m *mapFlags) average(ctx context.Context, job certify.Job, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	confidence := 0.99
-	if job.Method.Confidence != nil {
-		confidence = *job.Method.Confidence
-	}
 	if job.Method.Cells == nil { // --splits cuts what is open
 		job.Method.Cells = new(1)
 	}
@@ -103,7 +105,7 @@ func (m *mapFlags) average(ctx context.Context, job certify.Job, stdout, stderr 
 	}
 	a := average.Job{
 		Text: m.law.text, Law: m.law.of, Property: m.words, Posterior: post, Cells: m.tasks.words, Records: m.out.path,
-		Splits: m.law.splits, Confidence: confidence, Old: m.old(), Inputs: []string{m.posterior}, Version: job.Version, Numerics: prove.Numerics,
+		Splits: m.law.splits, Confidence: m.confidence, Old: m.old(), Inputs: []string{m.posterior}, Version: job.Version, Numerics: prove.Numerics,
 		Certify: func(ctx context.Context, cells, records string) error {
 			return m.more(ctx, &job, cells, records, stderr)
 		},

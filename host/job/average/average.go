@@ -275,7 +275,11 @@ func (j *Job) read(p Part) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Place(), err)
 		}
-		if c := &j.cells[at[name]]; fails {
+		i, there := at[name]
+		if !there {
+			return fmt.Errorf("%s: it is about no cell", r.Place())
+		}
+		if c := &j.cells[i]; fails {
 			c.fails = max(c.fails, d.Lo)
 		} else {
 			c.lower = max(c.lower, d.Lo) // that of a half is no less than that of its parent
@@ -287,13 +291,12 @@ func (j *Job) read(p Part) error {
 // split replaces the cells that leave most open by their halves, and returns these.
 func (j *Job) split(most int, top []float64) (children []cell) {
 	slices.SortStableFunc(j.cells, func(a, b cell) int { return cmp.Compare(b.open(), a.open()) })
-	n := min(most, max(len(j.cells)/4, 16), len(j.cells))
-	first := j.cells[0].open()
+	n := min(most, max(len(j.cells)/4, 16), len(j.cells)) // so that parts are few
 	var kept []cell
 	for i, c := range j.cells {
 		side := j.widest(&c.box)
 		left, right := c.box.Halves(side)
-		if i >= n || !(c.open() > first/16) || left.Hi[side] == c.box.Hi[side] || left.Lo[side] == left.Hi[side] {
+		if i >= n || !(c.open() > 0) || left.Hi[side] == c.box.Hi[side] || left.Lo[side] == left.Hi[side] {
 			kept = append(kept, c)
 			continue
 		}

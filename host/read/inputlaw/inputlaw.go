@@ -59,8 +59,11 @@ const (
 	ofSample = "sample:"
 )
 
-// mostItems bounds the boxes and points of a file.
-const mostItems = 1 << 17
+// mostBoxes and mostPoints bound those of a file.
+const (
+	mostBoxes  = 1 << 14
+	mostPoints = 1 << 17
+)
 
 // File is the file that the text of a law names, empty if none.
 func File(text string) string {
@@ -175,8 +178,8 @@ func readCells(path string) (*Law, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Boxes) > mostItems {
-		return nil, fmt.Errorf("%s: it has %d boxes: give at most %d", path, len(m.Boxes), mostItems)
+	if len(m.Boxes) > mostBoxes {
+		return nil, fmt.Errorf("%s: it has %d boxes: give at most %d", path, len(m.Boxes), mostBoxes)
 	}
 	l, sum := &Law{SHA256: m.SHA256}, new(big.Rat)
 	for i, box := range m.Boxes {
@@ -196,8 +199,8 @@ func readSample(path string) (*Law, error) {
 		return nil, err
 	}
 	n := p.N()
-	if n > mostItems {
-		return nil, fmt.Errorf("%s: it has %d points: give at most %d", path, n, mostItems)
+	if n > mostPoints {
+		return nil, fmt.Errorf("%s: it has %d points: give at most %d", path, n, mostPoints)
 	}
 	l := &Law{Sample: n, SHA256: p.SHA256}
 	for i := range n {
