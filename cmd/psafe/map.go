@@ -134,6 +134,9 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		return nil, err
 	}
 	job.Tasks = certify.Tasks{File: m.tasks.words}
+	if m.law.of != nil && m.law.of.Sample > 0 { // whose confidence it is
+		job.Method.Confidence = nil
+	}
 	if err := job.Refuse(); err != nil {
 		return nil, err
 	}
