@@ -27,8 +27,8 @@ network is computed by the code that made them.
   psafe check loop.json
   psafe certify ... | psafe check -
 
-The result of psafe loop, or of psafe map --input-law, is proved with the records
-of its cells.
+The result of psafe loop, or of psafe map --input-law, is proved with the
+records of its cells.
 
 A record that does not pass is one line that names the file, the line and the
 field. The exit status is 1 if there is one, or if a task of a run is missing.
