@@ -99,8 +99,11 @@ func TestAverageTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(48, 3))
-	told := 0
-	for i := range testscale.Cases(t, 60) {
+	told, n := 0, testscale.Cases(t, 300)
+	if testscale.Deep(t) {
+		n = 1000
+	}
+	for i := range n {
 		type atom struct{ x, p float64 }
 		var sides [2][]atom
 		var laws [2]string

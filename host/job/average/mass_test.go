@@ -32,7 +32,7 @@ func massOf(t *testing.T, l *inputlaw.Law, boxes ...property.Box) *big.Rat {
 // that are rounded to nearest are caught.
 func TestMasses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 1))
-	for range oracle.Cases(t, 400) {
+	for range oracle.Cases(t, 4000) {
 		mean, sd := float64(rng.NormFloat64()*2), math.Exp(rng.NormFloat64())
 		from := float64(rng.NormFloat64() * 3)
 		to := from + math.Exp(rng.NormFloat64())
@@ -124,7 +124,7 @@ func TestMeet(t *testing.T) {
 // TestAtomsOnce: an atom on the edge of cells is in one of them, in that at the end of all or in the upper one.
 func TestAtomsOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 2))
-	for range oracle.Cases(t, 200) {
+	for range oracle.Cases(t, 2000) {
 		var words []string
 		inside := new(big.Rat)
 		for range 1 + rng.IntN(6) {
