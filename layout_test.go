@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/infile", "psafe/internal/nearest",
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
+	"psafe/host/read/inputlaw": {"psafe/host/read/property"},
 	"psafe/host/read/plant":    {"go.yaml.in/yaml/v3", "psafe/host/read/property", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/prove/loop":    {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/plant", "psafe/internal/fault"},
 	"psafe/host/read/property": {"psafe/host/arith", "psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
@@ -165,9 +166,10 @@ var mayImport = map[string][]string{
 	"psafe/host/check/record": {
 		"psafe/host/check/cases", "psafe/host/check/law", "psafe/host/check/sums", "psafe/host/read/property", "psafe/host/record/fields",
 	},
-	"psafe/host/check/loop": {"psafe/host/arith", "psafe/host/read/plant"},
+	"psafe/host/check/loop":    {"psafe/host/arith", "psafe/host/read/plant"},
+	"psafe/host/check/average": {"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/check/law", "psafe/host/read/inputlaw", "psafe/host/read/property"},
 	"psafe/host/check": {
-		"psafe/host/check/loop", "psafe/host/read/plant", "psafe/internal/infile", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/check/average", "psafe/host/check/loop", "psafe/host/read/inputlaw", "psafe/host/read/plant", "psafe/internal/infile", "psafe/host/arith", "psafe/host/check/cases", "psafe/host/check/decide", "psafe/host/check/law", "psafe/host/check/mass", "psafe/host/check/mean", "psafe/host/check/moments", "psafe/host/check/noise", "psafe/host/check/phases", "psafe/host/check/record", "psafe/host/check/relax", "psafe/host/check/sums", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
@@ -188,6 +190,9 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/decide",
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+	},
+	"psafe/host/job/average": {
+		"psafe/host/arith", "psafe/host/arith/gauss", "psafe/host/model/posterior", "psafe/host/read/inputlaw", "psafe/host/read/property", "psafe/host/record", "psafe/internal/outfile",
 	},
 	"psafe/host/job/loop": {
 		"psafe/host/arith", "psafe/host/job/certify", "psafe/host/model/posterior", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/loop", "psafe/host/read/plant", "psafe/host/read/property", "psafe/host/record", "psafe/internal/infile", "psafe/internal/outfile",
@@ -222,7 +227,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/job/loop", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
+		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/average", "psafe/host/job/campaign", "psafe/host/job/loop", "psafe/host/check", "psafe/host/read/inputlaw", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
 		"psafe/host/prove", "psafe/host/prove/probability", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/conformal", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/internal/vector", "psafe/python",

@@ -27,7 +27,8 @@ network is computed by the code that made them.
   psafe check loop.json
   psafe certify ... | psafe check -
 
-The result of psafe loop is proved with the records of its cells.
+The result of psafe loop, or of psafe map --input-law, is proved with the
+records of its cells.
 
 A record that does not pass is one line that names the file, the line and the
 field. The exit status is 1 if there is one, or if a task of a run is missing.
@@ -160,7 +161,10 @@ func (t *checked) file(ctx context.Context, put check.Put, path string) error {
 		return fmt.Errorf("%s: is the folder of a campaign: give the result file that psafe merge makes of it", path)
 	}
 	if text, err := check.LoopText(path); err != nil || text != nil {
-		return t.loop(ctx, path, text)
+		return t.whole(ctx, path, text, (*check.Checker).Loop)
+	}
+	if text, err := check.AverageText(path); err != nil || text != nil {
+		return t.whole(ctx, path, text, (*check.Checker).Average)
 	}
 	name := path
 	if path == "-" {
@@ -225,13 +229,13 @@ func (t *checked) told(l *asked, v check.Verdict, err error) error {
 	return nil
 }
 
-// loop checks the result of a closed loop, with the records of its cells: it counts as one record of them.
-func (t *checked) loop(ctx context.Context, path string, text []byte) error {
+// whole checks the result of a closed loop or of a law of inputs, with the records of its cells: it counts as one record of them.
+func (t *checked) whole(ctx context.Context, path string, text []byte, prove func(*check.Checker, context.Context, []byte, func()) (refused, err error)) error {
 	if t.flags.sample < 1 || t.flags.line > 0 {
-		return fmt.Errorf("%s: is the result of a loop, which is proved as a whole: leave out --sample and --line", path)
+		return fmt.Errorf("%s: is the result of a loop or of a law of inputs, which is proved as a whole: leave out --sample and --line", path)
 	}
 	total := t.records
-	refused, err := (&check.Checker{Given: t.flags.Files}).Loop(ctx, text, func() {
+	refused, err := prove(&check.Checker{Given: t.flags.Files}, ctx, text, func() {
 		total++
 		if !t.flags.quiet {
 			t.progress.update(total, max(t.total, total))
@@ -344,6 +348,8 @@ func countRecords(paths []string) int {
 	for _, path := range paths {
 		if text, err := check.LoopText(path); err == nil && text != nil {
 			path = check.LoopRecords(text)
+		} else if text, err := check.AverageText(path); err == nil && text != nil {
+			continue // it is told when its records are
 		}
 		file, err := infile.Open(path)
 		if err != nil {

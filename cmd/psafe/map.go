@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"psafe/host/job/average"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
 	"psafe/host/read/property"
@@ -27,7 +28,8 @@ const mapAbout = `psafe map cuts a box of inputs into cells and certifies each.
       --property argmax_is:1 --out map.jsonl --figure map.svg
 
 The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
-property file, and their records to --out.`
+property file, and their records to --out. With --input-law the whole is one
+number, how likely an input of the law and a network are safe: OUT.law.json.`
 
 // mapWithout are the flags of certify that map does not have: of data points.
 var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns"}
@@ -39,6 +41,7 @@ type mapFlags struct {
 	names                    []string
 	axes                     []int
 	whole, union             bool
+	law                      lawFlags
 }
 
 func (m *mapFlags) add(f *pflag.FlagSet) {
@@ -50,6 +53,7 @@ func (m *mapFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&m.union, "union", false, "also certify all certified cells as one T: OUT.union.jsonl")
 	f.StringVar(&m.figure, "figure", "", "`FILE` of a picture of the verdicts, .svg or .png")
 	f.IntSliceVar(&m.axes, "columns", []int{0, 1}, "which two inputs are the axes of --figure, from 0 on")
+	m.law.add(f)
 	var all pflag.FlagSet
 	all.SortFlags = false
 	m.certifyFlags.add(&all)
@@ -75,11 +79,17 @@ const (
 // job writes the cells and returns the job about them.
 func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	format := strings.ToLower(filepath.Ext(m.figure))
+	if err := m.readLaw(); err != nil {
+		return nil, err
+	}
 	switch {
+	case m.law.cells(): // instead of these two
 	case m.box == "":
 		return nil, errors.New("--box is missing: a pair for each input, such as --box \"[-2,2],[0,1]\"")
 	case m.grid == "":
 		return nil, errors.New("--grid is missing: into how many parts each input is cut, such as --grid 40x40")
+	}
+	switch {
 	case m.words == "":
 		return nil, errors.New("--property is missing: what is safe, such as --property argmax_is:1")
 	case property.NeedsClass(m.words):
@@ -93,20 +103,24 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	case len(m.axes) != 2 || m.axes[0] == m.axes[1]:
 		return nil, errors.New("--columns: give two different inputs, for example 0,1")
 	}
-	cells, err := property.GridFile(m.box, m.grid, m.words, m.names, m.whole)
+	cells, inputs, err := m.gridOrLaw()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range m.axes {
-		if inputs := strings.Count(m.grid, "x") + 1; m.figure != "" && (c < 0 || c >= inputs) {
+		if m.figure != "" && (c < 0 || c >= inputs) {
 			return nil, fmt.Errorf("--columns %d: the box has inputs 0 to %d: --figure shows two of them", c, inputs-1)
 		}
 	}
 	m.tasks.words = m.out.path + cellsSuffix
-	if m.union && !m.resume { // not at the end, when all else is done
-		for _, suffix := range []string{unionSuffix, unionRecordSuffix} {
-			if err := outfile.Refuse(m.out.path+suffix, m.out.old(), m.figure, m.posterior); err != nil {
-				return nil, fmt.Errorf("--union: %w", err)
+	for _, of := range []struct {
+		flag     string
+		given    bool
+		suffixes []string
+	}{{"union", m.union, []string{unionSuffix, unionRecordSuffix}}, {"input-law", m.law.of != nil, []string{average.ResultSuffix}}} {
+		for _, suffix := range of.suffixes { // not at the end, when all else is done
+			if err := outfile.Refuse(m.out.path+suffix, m.out.old(), m.figure, m.posterior); of.given && !m.resume && err != nil {
+				return nil, fmt.Errorf("--%s: %w", of.flag, err)
 			}
 		}
 	}
@@ -120,6 +134,9 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		return nil, err
 	}
 	job.Tasks = certify.Tasks{File: m.tasks.words}
+	if m.law.of != nil && m.law.of.Sample > 0 { // whose confidence it is
+		job.Method.Confidence = nil
+	}
 	if err := job.Refuse(); err != nil {
 		return nil, err
 	}
@@ -179,6 +196,11 @@ func (m *mapFlags) tell(ctx context.Context, job *certify.Job, stdout, stderr io
 			return err
 		}
 	}
+	if m.law.of != nil {
+		if err := m.average(ctx, *job, stdout, stderr); err != nil {
+			return err
+		}
+	}
 	if m.figure == "" {
 		return nil
 	}
@@ -202,15 +224,10 @@ func (m *mapFlags) together(ctx context.Context, job certify.Job, boxes []proper
 	if err != nil {
 		return err
 	}
-	job.Tasks.File, job.Out.Path = m.out.path+unionSuffix, m.out.path+unionRecordSuffix
-	if err := outfile.WriteFile(job.Tasks.File, m.old(), union); err != nil {
+	if err := outfile.WriteFile(m.out.path+unionSuffix, m.old(), union); err != nil {
 		return fmt.Errorf("--union: the cells in %w", err)
 	}
-	if err := job.Refuse(); err != nil {
-		return err
-	}
-	m.gates, m.junit, m.quiet = nil, "", true // they were of the cells
-	if err := m.compute(ctx, &job, io.Discard, stderr); err != nil {
+	if err := m.more(ctx, &job, m.out.path+unionSuffix, m.out.path+unionRecordSuffix, stderr); err != nil {
 		return err
 	}
 	records, err := record.ReadFile(job.Out.Path)
@@ -219,4 +236,14 @@ func (m *mapFlags) together(ctx context.Context, job certify.Job, boxes []proper
 	}
 	_, err = fmt.Fprintf(stdout, "as one T: with probability at least %s, by %s\n", property.DecimalDown(float64(records[0].PLower)), plain(job.Out.Path))
 	return err
+}
+
+// more certifies the properties of another file as those of the cells were.
+func (m *mapFlags) more(ctx context.Context, job *certify.Job, tasks, records string, stderr io.Writer) error {
+	job.Tasks.File, job.Out.Path = tasks, records
+	if err := job.Refuse(); err != nil {
+		return err
+	}
+	m.gates, m.junit, m.quiet = nil, "", true // they were of the cells
+	return m.compute(ctx, job, io.Discard, stderr)
 }

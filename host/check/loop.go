@@ -174,38 +174,11 @@ func (c *Checker) rings(ctx context.Context, r *looped, p *plant.Plant, each fun
 	if tasks[0].FileSHA256 != r.CellsSHA256 {
 		return nil, fmt.Errorf("cells: %s has the digest %.16s, the result was made from %.16s", r.Cells, tasks[0].FileSHA256, r.CellsSHA256), nil
 	}
-	file, err := infile.Open(r.Records)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Records, err), nil
-	}
-	defer file.Close()
 	proved := make([]*big.Rat, len(tasks))
 	var first *record.Record
-	enough := errors.New("a record is refused")
-	err = OnCores(ctx, c.Given, func(put Put) error {
-		return Lines(file, func(n int, line []byte) error {
-			line = bytes.Clone(line)
-			return put(line, false, func(v Verdict, err error) error {
-				if err != nil {
-					return err
-				}
-				each()
-				if refused = v.Refused; refused == nil {
-					refused = ofCell(line, r, p, proved, &first)
-				}
-				if refused != nil {
-					refused = fmt.Errorf("%s: line %d: %w", r.Records, n, refused)
-					return enough
-				}
-				return nil
-			})
-		})
-	})
-	if refused != nil {
-		return nil, refused, nil
-	}
-	if err != nil {
-		return nil, nil, err
+	refused, err = c.recordsOf(ctx, r.Records, each, func(line []byte) error { return ofCell(line, r, p, proved, &first) })
+	if refused != nil || err != nil {
+		return nil, refused, err
 	}
 	rings = map[int][]loop.Ring{}
 	for i := range tasks {
@@ -220,6 +193,40 @@ func (c *Checker) rings(ctx context.Context, r *looped, p *plant.Plant, each fun
 		rings[number] = append(rings[number], ring)
 	}
 	return rings, nil, nil
+}
+
+// recordsOf proves the records of a file, as Check does, of which each is told, and hands every line to of, in their order; refused
+// says what is wrong with the first that is not proved, or that of refuses.
+func (c *Checker) recordsOf(ctx context.Context, path string, each func(), of func(line []byte) error) (refused, err error) {
+	file, err := infile.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err), nil
+	}
+	defer file.Close()
+	enough := errors.New("a record is refused")
+	err = OnCores(ctx, c.Given, func(put Put) error {
+		return Lines(file, func(n int, line []byte) error {
+			line = bytes.Clone(line)
+			return put(line, false, func(v Verdict, err error) error {
+				if err != nil {
+					return err
+				}
+				each()
+				if refused = v.Refused; refused == nil {
+					refused = of(line)
+				}
+				if refused != nil {
+					refused = fmt.Errorf("%s: line %d: %w", path, n, refused)
+					return enough
+				}
+				return nil
+			})
+		})
+	})
+	if refused != nil {
+		return refused, nil
+	}
+	return nil, err
 }
 
 // ofCell takes the bound of a record that has been proved: of these cells, and of the posterior of the result, whose inputs
@@ -310,13 +317,19 @@ func LoopRecords(text []byte) string {
 
 // LoopText reads a result file if it is that of a loop, and nil if it is another.
 func LoopText(path string) ([]byte, error) {
-	const most = 1 << 16
-	if err := infile.Regular(path); err != nil {
-		return nil, nil // a stream, or absent: its reader says what it is
-	}
-	text, err := infile.ReadAll(path, most)
-	if err != nil || !IsLoop(bytes.TrimSpace(text)) {
+	text, err := wholeText(path)
+	if err != nil || !IsLoop(text) {
 		return nil, nil
 	}
 	return text, nil
+}
+
+// wholeText reads a result file that is one JSON object and no list of records, which are longer.
+func wholeText(path string) ([]byte, error) {
+	const most = 1 << 16
+	if err := infile.Regular(path); err != nil {
+		return nil, err // a stream, or absent: its reader says what it is
+	}
+	text, err := infile.ReadAll(path, most)
+	return bytes.TrimSpace(text), err
 }

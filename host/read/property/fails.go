@@ -3,6 +3,7 @@ package property
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Negated is the row -C y - d: a lower bound of it over the intervals held, with
@@ -16,6 +17,15 @@ func (r *Row) Negated() Row {
 		n.CLo[i], n.CHi[i] = 0-r.CHi[i], 0-r.CLo[i] // 0-x rather than -x: never negative zero
 	}
 	return n
+}
+
+// Outside is a row of float64 that holds nowhere where r does: its value and that of r have a negative sum. ok is false
+// where a coefficient of r is none, or its offset is the least.
+func (r *Row) Outside() (out Row, ok bool) {
+	out = r.Negated()
+	out.D = down(out.D)
+	out.DHi = out.D
+	return out, slices.Equal(r.CLo, r.CHi) && out.D >= -math.MaxFloat64
 }
 
 // FailsSurely reports whether S surely fails, given a lower bound of each row negated

@@ -71,20 +71,58 @@ func GridFile(box, grid, words string, columns []string, whole bool) ([]byte, er
 func UnionFile(boxes []Box, words string, columns []string) ([]byte, error) {
 	e := gridEntry{Name: fmt.Sprintf("%d cells", len(boxes)), Kind: kindRows, Safe: words}
 	for _, b := range boxes {
-		var cell [][2]json.RawMessage
-		for j := range b.Lo {
-			cell = append(cell, [2]json.RawMessage{decimalOf(b.Lo[j]), decimalOf(b.Hi[j])})
-		}
-		e.Boxes = append(e.Boxes, cell)
+		e.Boxes = append(e.Boxes, sidesOf(b))
 	}
 	return gridFile(columns, []gridEntry{e})
+}
+
+// sidesOf writes a box of finite float64.
+func sidesOf(b Box) (sides [][2]json.RawMessage) {
+	for j := range b.Lo {
+		sides = append(sides, [2]json.RawMessage{decimalOf(b.Lo[j]), decimalOf(b.Hi[j])})
+	}
+	return sides
+}
+
+// Cell is a property of CellsFile: T is the box, S is Words or, where there are none, where all rows hold, whose numbers are
+// float64.
+type Cell struct {
+	Name  string
+	Box   Box
+	Words string
+	Rows  []Row
+}
+
+// CellsFile returns a property file with a task for each cell. Columns are as in GridFile, and so are errors.
+func CellsFile(cells []Cell, columns []string) ([]byte, error) {
+	type row struct {
+		Row    []json.RawMessage `json:"row"`
+		Offset json.RawMessage   `json:"offset"`
+	}
+	var entries []gridEntry
+	for _, c := range cells {
+		e := gridEntry{c.Name, kindRows, c.Words, [][][2]json.RawMessage{sidesOf(c.Box)}}
+		if c.Words == "" {
+			var rows []row
+			for _, r := range c.Rows {
+				of := row{Offset: decimalOf(r.D)}
+				for _, x := range r.CLo {
+					of.Row = append(of.Row, decimalOf(x))
+				}
+				rows = append(rows, of)
+			}
+			e.Safe = map[string][]row{"and": rows}
+		}
+		entries = append(entries, e)
+	}
+	return gridFile(columns, entries)
 }
 
 // gridEntry is a property of a file.
 type gridEntry struct {
 	Name  string                 `json:"name"`
 	Kind  string                 `json:"kind"`
-	Safe  string                 `json:"safe"`
+	Safe  any                    `json:"safe"`
 	Boxes [][][2]json.RawMessage `json:"boxes"`
 }
 
