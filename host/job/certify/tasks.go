@@ -204,7 +204,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior, relation *property.Relation)
 	}
 	index, err := property.ParseIndex(or(p.Index, ":"), len(tasks), "property")
 	if err != nil {
-		return nil, fmt.Errorf("--index: %w", err)
+		return nil, fmt.Errorf("--index: %s: %w", t.File, err)
 	}
 	list := &taskList{n: len(index), source: t.File, relation: relation, at: func(k int) (property.Task, error) { return tasks[index[k]], nil }}
 	if len(tasks) > 0 {

@@ -250,7 +250,7 @@ func TestTemplatesAndPoints(t *testing.T) {
 	tasks = Tasks{File: tasks.File, Points: Points{Fix: "0"}}
 	refused(t, tasks, post, "--fix and a property file cannot be combined")
 	tasks.Points = Points{Index: new("1")}
-	refused(t, tasks, post, `--index: index "1": property 1 is not among the 1, numbered from 0`)
+	refused(t, tasks, post, "--index: "+tasks.File+`: index "1": property 1 is not among the 1, numbered from 0`)
 	box := `{"kind": "argmax_is", "class": 0, "boxes": [[[0, 1], [0, 1]]]}`
 	tasks.File = file(t, "w.json", `{"properties": [`+box+`, `+box+`, `+box+`]}`)
 	tasks.Points.Index = new("2,0")
