@@ -80,7 +80,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.addFactor(f)
 	c.post.addPredictive(f)
 	c.tasks.add(f)
-	f.StringVar(&c.tasks.points.InputNoise, "input-noise", "", "standard deviation of normal noise that inputs get beside, in their units: a number, [LIST] of all inputs or FILE.npy (docs/inputs.md)")
+	f.StringVar(&c.tasks.points.InputNoise, "input-noise", "", "standard deviation of normal noise that is added to inputs, in their units: a number, [LIST] with one for each or FILE.npy (docs/inputs.md)")
 	f.StringVar(&c.tasks.points.Relation, "relation", "", "S speaks of one network at two inputs: monotone:J:[LO,HI], falling:J:[LO,HI], fair:F:TOL, fair:F:same_class, lipschitz:L:R, same_class:R; or step:J:[LO,HI], swap:F, near:R, with --property (docs/relations.md)")
 	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases and neuronsum); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes around samples: Algorithm 1); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes ibp and lbp draw; for other methods, how many networks, for the statistical interval (default none; 1000 for --method statistical)")
@@ -213,6 +213,16 @@ func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
 	}
 	if err := progressMistaken(c.progress); err != nil {
 		return nil, err
+	}
+	for _, name := range []string{"mean", "std", "input-noise", "relation", "input-law"} { // as of a variable that is not set: it would be another question
+		if f.Changed(name) && f.Lookup(name).Value.String() == "" {
+			return nil, fmt.Errorf("--%s is empty: give a value, or leave it out", name)
+		}
+	}
+	for _, name := range []string{"quantile", "noise"} {
+		if c.options.Changed(name) && c.options.Lookup(name).Value.String() == "" {
+			return nil, fmt.Errorf("--options %s is empty: give a value, or leave it out", name)
+		}
 	}
 	job, err := c.job(f)
 	if err == nil && c.junit != "" {

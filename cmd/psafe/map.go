@@ -31,8 +31,8 @@ The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
 property file, and their records to --out. With --input-law the whole is one
 number, how likely an input of the law and a network are safe: OUT.law.json.`
 
-// mapWithout are the flags of certify that map does not have: of data points.
-var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns"}
+// mapWithout are the flags of certify that map does not have: of data points, and of pairs of inputs.
+var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns", "relation"}
 
 // mapFlags are those of map: those of certify, and what says which cells.
 type mapFlags struct {
@@ -45,8 +45,8 @@ type mapFlags struct {
 }
 
 func (m *mapFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&m.box, "box", "", "a pair for each input; required")
-	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, 1 for none; required")
+	f.StringVar(&m.box, "box", "", "a pair for each input; required, but for cells:FILE")
+	f.StringVar(&m.grid, "grid", "", "into how many parts each input is cut, 1 for none; required, but for cells:FILE")
 	f.StringVar(&m.words, "property", "", "S, in words that need no class of an input, such as output_box:[lo,hi],...; required")
 	f.StringSliceVar(&m.names, "names", nil, "names of the inputs for figures, one for each")
 	f.BoolVar(&m.whole, "whole", false, "one more record, of the whole box")
@@ -133,7 +133,8 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.Tasks = certify.Tasks{File: m.tasks.words}
+	p := &m.tasks.points
+	job.Tasks = certify.Tasks{File: m.tasks.words, Points: certify.Points{Mean: p.Mean, Std: p.Std, InputNoise: p.InputNoise}}
 	if m.law.of != nil && m.law.of.Sample > 0 { // whose confidence it is
 		job.Method.Confidence = nil
 	}
