@@ -175,7 +175,11 @@ func (v *verifyFlags) files(path string, q *vnnlib.Query) ([]string, error) {
 		case k < 0 && len(files) == 1:
 			return nil, fmt.Errorf("%s: the query declares network %s, --network names %.40q: write --network %s=FILE", path, q.Networks[0].Name, name, q.Networks[0].Name)
 		case k < 0:
-			return nil, fmt.Errorf("%s: the query declares %d networks, --network %.80q names none of them: write --network %s=FILE", path, len(files), flag, q.Networks[0].Name)
+			var names []string
+			for _, n := range q.Networks {
+				names = append(names, n.Name)
+			}
+			return nil, fmt.Errorf("%s: the query declares %d networks, --network %.80q names none of them: write --network NAME=FILE with a name of %.200s", path, len(files), flag, strings.Join(names, ", "))
 		case files[k] != "":
 			return nil, fmt.Errorf("%s: --network names network %.40q twice: give it once", path, name)
 		}
@@ -204,7 +208,7 @@ func (v *verifyFlags) readNetworks(path string, q *vnnlib.Query) (nets []*poster
 			nets = append(nets, nets[same])
 			continue
 		}
-		net, err := v.readNetwork(file)
+		net, err := v.readNetwork(file, len(files) > 1)
 		if err != nil {
 			return nil, err
 		}
@@ -216,8 +220,8 @@ func (v *verifyFlags) readNetworks(path string, q *vnnlib.Query) (nets []*poster
 	return nets, nil
 }
 
-// readNetwork reads the file of one network.
-func (v *verifyFlags) readNetwork(file string) (*posterior.Posterior, error) {
+// readNetwork reads the file of one network, which may be one of several.
+func (v *verifyFlags) readNetwork(file string, several bool) (*posterior.Posterior, error) {
 	named, err := v.post.of(file)
 	if err != nil {
 		return nil, err
@@ -227,10 +231,14 @@ func (v *verifyFlags) readNetwork(file string) (*posterior.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	if post.Input.Mean != nil || post.Input.Std != nil {
+	switch normalised, certain := post.Input.Mean != nil || post.Input.Std != nil, verify.Certain(post); {
+	case several && normalised:
+		return nil, fmt.Errorf("%s: says that its inputs are normalised, and a query speaks of what the network takes: save it without input.mean and input.std", file)
+	case several && !certain:
+		return nil, fmt.Errorf("%s: is a distribution of networks, not one: a query about several is of networks without a spread: save the one of the means", file)
+	case normalised:
 		return nil, fmt.Errorf("%s: says that its inputs are normalised, and a query speaks of what the network takes: name it with --posterior, which normalises, or save it without input.mean and input.std", file)
-	}
-	if !verify.Certain(post) {
+	case !certain:
 		return nil, fmt.Errorf("%s: is a distribution of networks, not one: name it with --posterior", file)
 	}
 	if post.Source.Rounded != "" && !v.asRounded {

@@ -24,7 +24,9 @@ func TestParseIndex(t *testing.T) {
 		_, err := ParseIndex(c.text, 10, "point")
 		wantError(t, err, c.want, quote(c.text))
 	}
-	_, err := ParseIndex(":", 0, "point")
+	_, err := ParseIndex("0:9", 4, "property")
+	wantError(t, err, `range "0:9" ends beyond the 4 properties; end it at 4`)
+	_, err = ParseIndex(":", 0, "point")
 	wantError(t, err, "empty")
 	wantPanic(t, func() { _, _ = ParseIndex(":", -1, "point") }, "-1")
 }

@@ -83,8 +83,10 @@ func (r *Relation) readStep(kind, rest string) error {
 	}
 	sides, err := parseSides(by)
 	switch {
+	case by == "":
+		return fmt.Errorf("how far the input moves is missing; write %s:J:[LO,HI]", kind)
 	case err != nil:
-		return fmt.Errorf("step %w", err)
+		return fmt.Errorf("%s: pair %w", quote(by), err)
 	case len(sides) != 1 || sides[0].lo == nil || sides[0].hi == nil:
 		return fmt.Errorf("%s is not how far the input moves; write [LO,HI], both finite", quote(by))
 	}

@@ -70,6 +70,15 @@ func TestReadRelationRefuses(t *testing.T) {
 			t.Errorf("%q: %v", words, err)
 		}
 	}
+	for words, want := range map[string]string{
+		"monotone:1":         "how far the input moves is missing; write monotone:J:[LO,HI]",
+		"step:2:0.5":         `"0.5": pair 0: "0.5" is not a pair of bounds`,
+		"falling:2:[0.7,.6]": `pair 0: lower bound`,
+	} {
+		if _, err := ReadRelation(words, 3, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
 	if _, err := ReadRelation("same_class:1", 3, 1); err == nil {
 		t.Error("one output has classes")
 	}
