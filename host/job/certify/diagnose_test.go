@@ -97,6 +97,10 @@ func TestNothingHelps(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	one := &record.Record{Activations: []string{"relu"}}
+	if got := (&diagnosis{r: &ready{Job: &Job{}, post: post}, rec: one, atZero: -1, isPoint: true}).depth(); got != "the depth or the spread: concentration LBP loses all in the hidden layer" {
+		t.Error(got)
+	}
 	late := diagnosis{rec: &record.Record{Statistical: &record.Statistical{Samples: 1000, Safe: 300, Unsafe: 12}}}
 	if got := late.budgetWords(); got != "the budget: the time limit ended the search, 312 of 1000 drawn networks were decided" {
 		t.Error(got)

@@ -53,7 +53,11 @@ func (d *diagnosis) depth() string {
 	} else {
 		cause += " or the spread"
 	}
-	words := fmt.Sprintf("%s: %s all in %d hidden layers", cause, by, hidden)
+	layers := "the hidden layer"
+	if hidden != 1 {
+		layers = fmt.Sprintf("%d hidden layers", hidden)
+	}
+	words := fmt.Sprintf("%s: %s all in %s", cause, by, layers)
 	if len(looked) > 0 {
 		words += ", " + strings.Join(looked, " and ") + " too"
 	}

@@ -56,6 +56,8 @@ func (p *Points) ofPairs(post *posterior.Posterior, relation *property.Relation)
 	switch {
 	case p.Label != "":
 		err = errors.New("--label cannot be combined with --relation, which leaves no class open: leave it out")
+	case !says && p.Property != property.KeepsClass && !property.IsBox(p.Property):
+		err = fmt.Errorf("--property %s is about one input, --relation %s about two: give output_box:[LO,HI],... of the outputs at x, then those at x', or a file of rows of both", Printable(p.Property), Printable(p.Relation))
 	case !says && !property.IsBox(p.Property):
 		err = fmt.Errorf("--relation %s says nothing of the outputs: give --property output_box:[LO,HI],... of those at x, then those at x', or a file of rows of both", Printable(p.Relation))
 	case !says:

@@ -25,6 +25,9 @@ func TestRelationRefused(t *testing.T) {
 		"leave --property out":            func(j *Job) { j.Tasks.Points.Property = "argmax_is:1" },
 		"--label cannot":                  func(j *Job) { j.Tasks.Points.Label = "1" },
 		"says nothing of the outputs":     func(j *Job) { j.Tasks.Points.Relation = "near:0.1" },
+		"argmax_is:1 is about one input, --relation near:0.1 about two": func(j *Job) {
+			j.Tasks.Points.Relation, j.Tasks.Points.Property = "near:0.1", "argmax_is:1"
+		},
 		"4 outputs": func(j *Job) {
 			j.Tasks.Points.Relation, j.Tasks.Points.Property = "near:0.1", "output_box:[0,1]"
 		},
