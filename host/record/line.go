@@ -110,6 +110,7 @@ func (r *Record) Write(w io.Writer) error {
 // Lines that are not as psafe wrote them.
 var (
 	errNoChecksum = errors.New("it has no checksum: an older psafe wrote it, or something cut it")
+	errSeveral    = errors.New("it begins JSON of several lines, such as results of psafe loop and psafe map --input-law, which psafe check reads")
 	errChecksum   = errors.New("its checksum does not match: the line was changed after psafe wrote it")
 )
 
@@ -124,6 +125,9 @@ func checkLine(line []byte) error {
 	if at < 0 || !bytes.HasPrefix(line[at:], []byte(checksumField)) || !bytes.HasSuffix(line, []byte(checksumEnd)) {
 		if bytes.Contains(line, []byte(checksumField)) {
 			return errChecksum
+		}
+		if string(line) == "{" {
+			return errSeveral
 		}
 		return errNoChecksum
 	}

@@ -31,6 +31,7 @@ func TestReadRefuses(t *testing.T) {
 		{"", "r.jsonl: line 1: no record"},
 		{"\n\n", "r.jsonl: line 1: no record"},
 		{"index,label\n", "r.jsonl: line 1: no result record"},
+		{"{\n  \"input_law\": \"uniform:0,1\"\n}\n", "r.jsonl: line 1: no result record: it begins JSON of several lines"},
 		{good + "\n{}\n", "r.jsonl: line 2: no result record: it has no checksum"},
 		{changed(good, `"p_lower":0.5,`, ""), "no result record: p_lower or p_upper is missing"},
 		{strings.Replace(good, `"p_lower":0.5`, `"p_lower":0.7`, 1), "line 1: no result record: its checksum does not match"},
