@@ -92,6 +92,8 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	switch {
 	case m.words == "":
 		return nil, errors.New("--property is missing: what is safe, such as --property argmax_is:1")
+	case isFile(m.words):
+		return nil, fmt.Errorf("--property %.60s is a file, and the cells are boxes of their own: write S in words, such as argmax_is:1", m.words)
 	case property.NeedsClass(m.words):
 		return nil, fmt.Errorf("--property %.60s depends on the class of an input, and a cell has none: write the class, as in %s", m.words, property.WithClass(m.words, 0))
 	case m.out.path == "":
