@@ -253,12 +253,12 @@ func (c *conjunction) bound(q *parser, a atom) error {
 // cut intersects with x >= end or x <= end, strictly or not.
 func (b *bounds) cut(end *big.Rat, lower, strict bool, at place) {
 	if lower {
-		if b.lo == nil || end.Cmp(b.lo) > 0 || strict && end.Cmp(b.lo) == 0 {
+		if b.lo == nil || end.Cmp(b.lo) > 0 || strict && !b.loStrict && end.Cmp(b.lo) == 0 {
 			b.lo, b.loStrict, b.loAt = end, strict, at
 		}
 		return
 	}
-	if b.hi == nil || end.Cmp(b.hi) < 0 || strict && end.Cmp(b.hi) == 0 {
+	if b.hi == nil || end.Cmp(b.hi) < 0 || strict && !b.hiStrict && end.Cmp(b.hi) == 0 {
 		b.hi, b.hiStrict, b.hiAt = end, strict, at
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -280,6 +281,27 @@ func TestGzip(t *testing.T) {
 	}
 	if _, err := ReadFile(path); err == nil || !strings.HasPrefix(err.Error(), path+": damaged gzip") {
 		t.Error(err)
+	}
+}
+
+// TestWideRelation: what a relation of many inputs says of each is found in one pass over them.
+func TestWideRelation(t *testing.T) {
+	const n = 6000
+	var b strings.Builder
+	fmt.Fprintf(&b, "(declare-network f (declare-input X Real [%d]) (declare-output Y Real []))(assert (> Y 0))", n)
+	total := "(assert (< (- (+"
+	for i := range n {
+		fmt.Fprintf(&b, "(assert (and (>= X[%d] 0.5) (<= X[%[1]d] 7)))", i)
+		total += fmt.Sprintf(" X[%d]", i)
+	}
+	q, err := Read([]byte(b.String() + total + fmt.Sprintf(") %d.25) 0))", n/2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, side := range q.Cases[0].Box {
+		if side.Hi.Cmp(big.NewRat(3, 4)) != 0 || !side.HiStrict || side.Lo.Cmp(big.NewRat(1, 2)) != 0 || side.LoStrict {
+			t.Fatalf("input %d is from %v to %v", i, side.Lo, side.Hi)
+		}
 	}
 }
 
