@@ -123,6 +123,8 @@ func TestAccepts(t *testing.T) {
 		{"two networks", two("", "(assert (== U[0] A))"), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
 		{"two networks, at least", two("(isomorphic-to f)", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A B 3))))(assert (<= U[0] 2))"), "!U is declared as Real [1]"},
 		{"two networks, a bound of one", two("", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A 3))))"), "[0,1](0,2] {-1x0+1x1+0>0 1x0+-2x1+3>=0 -1y0+1y1+0>0};"},
+		{"a choice that contradicts", old("(assert (or (and (<= X_0 0.5) (<= Y_0 3)) (>= X_0 2) (and (> X_0 1) (<= Y_1 2))))"), "[0,1/2] {-1y0+3>=0};"},
+		{"choices that contradict", two("", "(assert (<= U[0] A))(assert (or (>= U[0] 2) (== U[0] 0.5)))"), "[1/2,1][1/2,1/2] {1x0+-1x1+0>=0 -1y0+1y1+0>0};"},
 		{"inputs and outputs", modern("(assert (<= (+ X[0,0] X[0,1]) 1))(assert (<= Y[0] (* 2 X[0,1])))"), "[0,1][0,1] {-1x0+-1x1+1>=0 -1y0+2x1+0>=0};"},
 	} {
 		q, err := Read([]byte(c.text))
@@ -158,6 +160,7 @@ func TestRefuses(t *testing.T) {
 		{"empty box", old("(assert (<= X_0 -1))" + unsafe), "line 6:9: no input is in this box: X_0 has to be at least 0 and at most -1 (line 5:9)"},
 		{"empty by strictness", old("(assert (< X_0 0))" + unsafe), "line 6:9: no input is in this box"},
 		{"half open point", old("(assert (<= X_0 0))(assert (> X_0 0))" + unsafe), "no input is in this box"},
+		{"every box empty", old("(assert (or (<= X_0 -1) (and (> X_0 1) (<= Y_0 2))))"), "line 6:13: no input is in this box"},
 		{"product of outputs", old("(assert (<= (* Y_0 Y_1) 3))"), "line 6:20: this product of variables is not linear"},
 		{"product of inputs", old("(assert (<= (* X_0 X_0) 3))"), "not linear"},
 		{"hidden", strings.Replace(modern("(assert (<= Y[0] 3))"), "(declare-output", `(declare-hidden H Real [1,2] "relu")(declare-output`, 1), "line 2:49: declare-hidden"},
