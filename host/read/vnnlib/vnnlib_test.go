@@ -121,6 +121,7 @@ func TestAccepts(t *testing.T) {
 		{"names in the ONNX file", strings.ReplaceAll(modern("(assert (> Y[1] 0))"), "[1,2])", `[1,2] "in\"put")`), "[0,1][0,1] {1y1+0>0};"},
 		{"scalars", "(vnnlib-version <2.0>)(declare-network f (declare-input X Real []) (declare-output Y float32 []))(assert (>= X 0))(assert (<= X 1))(assert (< Y 0))", "[0,1] {-1y0+0>0};"},
 		{"two networks", two("", "(assert (== U[0] A))"), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
+		{"a copy with a dash", strings.Replace(two("", "(assert (== U[0] A))"), "network g", "network g-copy", 1), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
 		{"two networks, at least", two("(isomorphic-to f)", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A B 3))))(assert (<= U[0] 2))"), "!U is declared as Real [1]"},
 		{"two networks, a bound of one", two("", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A 3))))"), "[0,1](0,2] {-1x0+1x1+0>0 1x0+-2x1+3>=0 -1y0+1y1+0>0};"},
 		{"a choice that contradicts", old("(assert (or (and (<= X_0 0.5) (<= Y_0 3)) (>= X_0 2) (and (> X_0 1) (<= Y_1 2))))"), "[0,1/2] {-1y0+3>=0};"},
