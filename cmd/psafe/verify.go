@@ -53,7 +53,7 @@ type verifyFlags struct {
 }
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
-	f.StringArrayVar(&v.network, "network", nil, "the file of a network that the query declares, as `NAME=FILE`; FILE alone will do if it is the only one. Once for each, but not for those that are equal-to another")
+	f.StringArrayVar(&v.network, "network", nil, "the file of a network that the query declares, as `NAME=FILE`; FILE alone will do if only one is needed. Once for each, but not for those that are equal-to another")
 	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/files.md)")
 	v.post.add(f)
 	v.post.addFactor(f)
@@ -164,12 +164,17 @@ func named(flag string) (name, file string) {
 
 // files are the files of the networks that a query declares.
 func (v *verifyFlags) files(path string, q *vnnlib.Query) ([]string, error) {
-	files := make([]string, len(q.Networks))
+	files, needed := make([]string, len(q.Networks)), 0
+	for k := range q.Networks {
+		if q.Networks[k].Equal < 0 {
+			needed++
+		}
+	}
 	for _, flag := range v.network {
 		name, file := named(flag)
 		k := slices.IndexFunc(q.Networks, func(n vnnlib.Network) bool { return n.Name == name })
-		if len(files) == 1 && (name == "" || q.Networks[0].Name == "") {
-			k = 0
+		if name == "" && needed == 1 || len(files) == 1 && q.Networks[0].Name == "" {
+			k = 0 // copies are of networks before
 		}
 		switch {
 		case k < 0 && len(files) == 1:

@@ -53,8 +53,12 @@ func join(q *vnnlib.Query, nets []*posterior.Posterior) (*joined, error) {
 // fits reports what keeps a declaration from being of a network.
 func fits(d *vnnlib.Network, net *posterior.Posterior) error {
 	if d.Input.Size != net.Inputs() || d.Output.Size != net.Outputs() {
-		return fmt.Errorf("network %q is declared with %d inputs and %d outputs, its file has %d and %d; they belong to each other only if these are equal",
-			d.Name, d.Input.Size, d.Output.Size, net.Inputs(), net.Outputs())
+		name := ""
+		if d.Name != "" { // version 1 has no names
+			name = fmt.Sprintf(" %q", d.Name)
+		}
+		return fmt.Errorf("network%s is declared with %d inputs and %d outputs, its file has %d and %d; they belong to each other only if these are equal",
+			name, d.Input.Size, d.Output.Size, net.Inputs(), net.Outputs())
 	}
 	return (&property.Task{Shape: d.Input.Shape}).CheckShape(net.Input.Shape)
 }

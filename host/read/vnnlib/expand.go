@@ -2,6 +2,7 @@ package vnnlib
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -253,12 +254,12 @@ func (c *conjunction) bound(q *parser, a atom) error {
 // cut intersects with x >= end or x <= end, strictly or not.
 func (b *bounds) cut(end *big.Rat, lower, strict bool, at place) {
 	if lower {
-		if b.lo == nil || end.Cmp(b.lo) > 0 || strict && end.Cmp(b.lo) == 0 {
+		if b.lo == nil || end.Cmp(b.lo) > 0 || strict && !b.loStrict && end.Cmp(b.lo) == 0 {
 			b.lo, b.loStrict, b.loAt = end, strict, at
 		}
 		return
 	}
-	if b.hi == nil || end.Cmp(b.hi) < 0 || strict && end.Cmp(b.hi) == 0 {
+	if b.hi == nil || end.Cmp(b.hi) < 0 || strict && !b.hiStrict && end.Cmp(b.hi) == 0 {
 		b.hi, b.hiStrict, b.hiAt = end, strict, at
 	}
 }
@@ -278,6 +279,8 @@ func (b *bounds) both(with *bounds) *bounds {
 	return &sum
 }
 
+var errEmpty = errors.New("no input is in this box")
+
 // interval is the bounds of input i, which must have a point; at is where an alternative
 // stands that lacks one.
 func (q *parser) interval(i int, b *bounds, at place) (Interval, error) {
@@ -296,8 +299,8 @@ func (q *parser) interval(i int, b *bounds, at place) (Interval, error) {
 		if cmp.Or(cmp.Compare(b.loAt.line, b.hiAt.line), cmp.Compare(b.loAt.column, b.hiAt.column)) > 0 {
 			later, other = b.loAt, b.hiAt
 		}
-		return Interval{}, later.errorf("no input is in this box: %s has to be at least %s and at most %s (line %d:%d); mend the bounds",
-			q.element(i), short(b.lo), short(b.hi), other.line, other.column)
+		return Interval{}, later.errorf("%w: %s has to be at least %s and at most %s (line %d:%d); mend the bounds",
+			errEmpty, q.element(i), short(b.lo), short(b.hi), other.line, other.column)
 	}
 	return Interval{b.lo, b.hi, b.loStrict, b.hiStrict}, nil
 }
@@ -305,7 +308,8 @@ func (q *parser) interval(i int, b *bounds, at place) (Interval, error) {
 // short writes a number for messages.
 func short(r *big.Rat) string { return new(big.Float).SetPrec(64).SetRat(r).Text('g', 12) }
 
-// expand makes the cases of the query. end is the end of the file.
+// expand makes the cases of the query. end is the end of the file. What is chosen may contradict what else
+// is or what is common: such boxes are left out, unless they are all.
 func (q *parser) expand(end place) error {
 	if q.network != nil {
 		end = *q.network
@@ -317,6 +321,7 @@ func (q *parser) expand(end place) error {
 	base := make([]Interval, q.query.Inputs())
 	known := make([]bool, len(base))
 	cases := map[string]int{}
+	var empty error
 	var own [][]*Set // by case, the union of which is unsafe beside what is common; nil: everything
 	for _, alternative := range every {
 		var c conjunction
@@ -327,25 +332,33 @@ func (q *parser) expand(end place) error {
 				return err
 			}
 		}
-		if len(c.sets)+len(q.common.sets) == 0 {
-			return at.errorf("this says nothing about the outputs: every input of the box would be a counterexample; assert what is unsafe")
-		}
 		key := c.key()
 		k, seen := cases[key]
 		if !seen {
 			box, err := q.box(base, known, c.bounds, at)
-			if err != nil {
+			if k = len(q.query.Cases); errors.Is(err, errEmpty) {
+				k, empty = -1, cmp.Or(empty, err)
+			} else if err != nil {
 				return err
+			} else {
+				q.query.Cases, own = append(q.query.Cases, Case{Box: box}), append(own, []*Set{})
 			}
-			k = len(q.query.Cases)
 			cases[key] = k
-			q.query.Cases, own = append(q.query.Cases, Case{Box: box}), append(own, []*Set{})
+		}
+		if k < 0 {
+			continue
+		}
+		if len(c.sets)+len(q.common.sets) == 0 {
+			return at.errorf("this says nothing about the outputs: every input of the box would be a counterexample; assert what is unsafe")
 		}
 		if len(c.sets) == 0 {
 			own[k] = nil
 		} else if own[k] != nil {
 			own[k] = append(own[k], all(c.sets))
 		}
+	}
+	if len(own) == 0 {
+		return empty
 	}
 	q.unsafe(own)
 	for _, r := range q.relations {

@@ -1,6 +1,9 @@
 package vnnlib
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The networks of version 2.
 
@@ -23,7 +26,7 @@ func (q *parser) declareNetwork(f *form) error {
 		return f.errorf("a network is VNN-LIB 2, but variables were declared as in 1.0; use one of both")
 	case q.query.Version == "1.0":
 		return f.errorf("a network is VNN-LIB 2, but the file says version 1.0; write <2.0>")
-	case len(f.items) < 2 || f.items[1].kind != 'a' || !isName(f.items[1].text):
+	case len(f.items) < 2 || f.items[1].kind != 'a' || !isName(strings.ReplaceAll(f.items[1].text, "-", "_")): // f-copy is an example of the standard
 		return f.errorf("write (declare-network NAME (declare-input X Real [3]) (declare-output Y Real [2]))")
 	}
 	if q.network == nil {

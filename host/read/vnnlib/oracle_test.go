@@ -159,7 +159,7 @@ func TestMeaning(t *testing.T) {
 			fmt.Fprintf(&b, "(assert %v)", a)
 		}
 		q, err := Read([]byte(b.String()))
-		if err != nil { // empty boxes and outputs of which nothing is said
+		if err != nil { // nothing but empty boxes, and outputs of which nothing is said
 			continue
 		}
 		read++

@@ -50,39 +50,52 @@ func (q *parser) relatedBox(own map[int]*bounds, at place) ([]Interval, error) {
 }
 
 // cutBy cuts the bounds of each input of a relation by what it says: of offset + sum of c_j x_j >= 0,
-// c_i x_i is at least -offset less the greatest values of the others.
+// c_i x_i is at least -offset less the greatest values of the others. Those are of the ends of bounds
+// that the relation does not cut.
 func (q *parser) cutBy(r *atom, all []*bounds) (cut bool, err error) {
+	total, greatest, open, unbounded := r.Offset, make([]*big.Rat, len(r.Terms)), 0, -1
+	strictly := func(i int) bool {
+		of := all[r.Terms[i].Of]
+		return of.hiStrict && r.Terms[i].Coef.Sign() > 0 || of.loStrict && r.Terms[i].Coef.Sign() < 0
+	}
 	for i, t := range r.Terms {
-		rest, strict, known := r.Offset, r.Strict, true
-		for j, other := range r.Terms {
-			if j == i {
+		end := all[t.Of].hi
+		if t.Coef.Sign() < 0 {
+			end = all[t.Of].lo
+		}
+		if end == nil && unbounded >= 0 {
+			return false, nil
+		} else if end == nil {
+			unbounded = i
+			continue
+		}
+		if greatest[i], err = q.mul(t.Coef, end); err != nil {
+			return false, err
+		}
+		if total, err = q.add(total, greatest[i]); err != nil {
+			return false, err
+		}
+		if strictly(i) {
+			open++
+		}
+	}
+	for i, t := range r.Terms {
+		rest, others := total, open
+		if greatest[i] != nil {
+			if unbounded >= 0 {
 				continue
 			}
-			end, open := all[other.Of].hi, all[other.Of].hiStrict
-			if other.Coef.Sign() < 0 {
-				end, open = all[other.Of].lo, all[other.Of].loStrict
+			rest = new(big.Rat).Sub(total, greatest[i])
+			if strictly(i) {
+				others--
 			}
-			if known = end != nil; !known {
-				break
-			}
-			part, err := q.mul(other.Coef, end)
-			if err != nil {
-				return false, err
-			}
-			if rest, err = q.add(rest, part); err != nil {
-				return false, err
-			}
-			strict = strict || open
-		}
-		if !known {
-			continue
 		}
 		end := new(big.Rat).Quo(new(big.Rat).Neg(rest), t.Coef)
 		if err := q.spend(rest, t.Coef, end); err != nil {
 			return false, err
 		}
 		before := *all[t.Of]
-		all[t.Of].cut(end, t.Coef.Sign() > 0, strict, r.place)
+		all[t.Of].cut(end, t.Coef.Sign() > 0, r.Strict || others > 0, r.place)
 		cut = cut || *all[t.Of] != before
 	}
 	return cut, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,8 +121,11 @@ func TestAccepts(t *testing.T) {
 		{"names in the ONNX file", strings.ReplaceAll(modern("(assert (> Y[1] 0))"), "[1,2])", `[1,2] "in\"put")`), "[0,1][0,1] {1y1+0>0};"},
 		{"scalars", "(vnnlib-version <2.0>)(declare-network f (declare-input X Real []) (declare-output Y float32 []))(assert (>= X 0))(assert (<= X 1))(assert (< Y 0))", "[0,1] {-1y0+0>0};"},
 		{"two networks", two("", "(assert (== U[0] A))"), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
+		{"a copy with a dash", strings.Replace(two("", "(assert (== U[0] A))"), "network g", "network g-copy", 1), "[0,1][0,1] {1x0+-1x1+0>=0 -1x0+1x1+0>=0 -1y0+1y1+0>0};"},
 		{"two networks, at least", two("(isomorphic-to f)", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A B 3))))(assert (<= U[0] 2))"), "!U is declared as Real [1]"},
 		{"two networks, a bound of one", two("", "(assert (and (> U[0] A) (<= (* 2 U[0]) (+ A 3))))"), "[0,1](0,2] {-1x0+1x1+0>0 1x0+-2x1+3>=0 -1y0+1y1+0>0};"},
+		{"a choice that contradicts", old("(assert (or (and (<= X_0 0.5) (<= Y_0 3)) (>= X_0 2) (and (> X_0 1) (<= Y_1 2))))"), "[0,1/2] {-1y0+3>=0};"},
+		{"choices that contradict", two("", "(assert (<= U[0] A))(assert (or (>= U[0] 2) (== U[0] 0.5)))"), "[1/2,1][1/2,1/2] {1x0+-1x1+0>=0 -1y0+1y1+0>0};"},
 		{"inputs and outputs", modern("(assert (<= (+ X[0,0] X[0,1]) 1))(assert (<= Y[0] (* 2 X[0,1])))"), "[0,1][0,1] {-1x0+-1x1+1>=0 -1y0+2x1+0>=0};"},
 	} {
 		q, err := Read([]byte(c.text))
@@ -157,6 +161,7 @@ func TestRefuses(t *testing.T) {
 		{"empty box", old("(assert (<= X_0 -1))" + unsafe), "line 6:9: no input is in this box: X_0 has to be at least 0 and at most -1 (line 5:9)"},
 		{"empty by strictness", old("(assert (< X_0 0))" + unsafe), "line 6:9: no input is in this box"},
 		{"half open point", old("(assert (<= X_0 0))(assert (> X_0 0))" + unsafe), "no input is in this box"},
+		{"every box empty", old("(assert (or (<= X_0 -1) (and (> X_0 1) (<= Y_0 2))))"), "line 6:13: no input is in this box"},
 		{"product of outputs", old("(assert (<= (* Y_0 Y_1) 3))"), "line 6:20: this product of variables is not linear"},
 		{"product of inputs", old("(assert (<= (* X_0 X_0) 3))"), "not linear"},
 		{"hidden", strings.Replace(modern("(assert (<= Y[0] 3))"), "(declare-output", `(declare-hidden H Real [1,2] "relu")(declare-output`, 1), "line 2:49: declare-hidden"},
@@ -280,6 +285,27 @@ func TestGzip(t *testing.T) {
 	}
 	if _, err := ReadFile(path); err == nil || !strings.HasPrefix(err.Error(), path+": damaged gzip") {
 		t.Error(err)
+	}
+}
+
+// TestWideRelation: what a relation of many inputs says of each is found in one pass over them.
+func TestWideRelation(t *testing.T) {
+	const n = 6000
+	var b strings.Builder
+	fmt.Fprintf(&b, "(declare-network f (declare-input X Real [%d]) (declare-output Y Real []))(assert (> Y 0))", n)
+	total := "(assert (< (- (+"
+	for i := range n {
+		fmt.Fprintf(&b, "(assert (and (>= X[%d] 0.5) (<= X[%[1]d] 7)))", i)
+		total += fmt.Sprintf(" X[%d]", i)
+	}
+	q, err := Read([]byte(b.String() + total + fmt.Sprintf(") %d.25) 0))", n/2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, side := range q.Cases[0].Box {
+		if side.Hi.Cmp(big.NewRat(3, 4)) != 0 || !side.HiStrict || side.Lo.Cmp(big.NewRat(1, 2)) != 0 || side.LoStrict {
+			t.Fatalf("input %d is from %v to %v", i, side.Lo, side.Hi)
+		}
 	}
 }
 
