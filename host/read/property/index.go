@@ -80,11 +80,11 @@ func parseRange(part string, n int, noun string) (first, last int, err error) {
 	}
 	switch {
 	case last > n:
-		return 0, 0, fmt.Errorf("range %s ends beyond the %d %ss; end it at %d", quote(part), n, noun, n)
+		return 0, 0, fmt.Errorf("range %s ends beyond the %d %s; end it at %d", quote(part), n, plural(noun), n)
 	case first > last:
-		return 0, 0, fmt.Errorf("range %s of %d %ss has its ends reversed; write the smaller number first", quote(part), n, noun)
+		return 0, 0, fmt.Errorf("range %s of %d %s has its ends reversed; write the smaller number first", quote(part), n, plural(noun))
 	case first == last:
-		return 0, 0, fmt.Errorf("range %s of %d %ss is empty; the end itself is not included", quote(part), n, noun)
+		return 0, 0, fmt.Errorf("range %s of %d %s is empty; the end itself is not included", quote(part), n, plural(noun))
 	}
 	return first, last, nil
 }
@@ -104,4 +104,11 @@ func article(noun string) string {
 		return "an"
 	}
 	return "a"
+}
+
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return stem + "ies"
+	}
+	return noun + "s"
 }

@@ -26,6 +26,8 @@ func TestParseIndex(t *testing.T) {
 	}
 	_, err := ParseIndex(":", 0, "point")
 	wantError(t, err, "empty")
+	_, err = ParseIndex("3:9", 3, "property")
+	wantError(t, err, "the 3 properties;")
 	wantPanic(t, func() { _, _ = ParseIndex(":", -1, "point") }, "-1")
 }
 
