@@ -49,6 +49,9 @@ func (f *files) paired(r *record.Record, post *posterior.Posterior) (*posterior.
 	if err != nil || relation == nil {
 		return post, err
 	}
+	if _, says := relation.Safe(); says && r.Eps == "" {
+		return nil, fmt.Errorf("relation: %.60q says what is asked of the outputs, and so does the property file", r.Relation)
+	}
 	if r.InputNoise != "" || r.Decision != nil || r.OutputMean != nil {
 		return nil, errors.New("relation: with input_noise, decisions and means there is none")
 	}

@@ -287,7 +287,14 @@ func TestRelationForged(t *testing.T) {
 	box := job("tiny-2-3-2-tanh.npz", "0.3,-0.2\n", "0.02", "swap:1")
 	box.Tasks.Points.Property = "output_box:[-2,2],[-2,2],[-2,2],[-2,2]"
 	inBox := written(t, box)[0]
-	for k, line := range [][]byte{rises, falls, set, inBox} {
+	box.Tasks.Points.Property, box.Tasks.Points.Relation = "", "step:0:[0,0.5]"
+	box.Tasks.File = filepath.Join(t.TempDir(), "drift.json")
+	if err := os.WriteFile(box.Tasks.File, []byte(`{"properties": [{"kind": "output_box", "output": [[-2, 2], [-2, 2], [-2, 2], [-2, 2]], "relative": {"eps": 0.02}}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	box.Tasks.Points.Eps = ""
+	inFile := written(t, box)[0]
+	for k, line := range [][]byte{rises, falls, set, inBox, inFile} {
 		r, err := record.Parse(line)
 		if err != nil {
 			t.Fatal(err)
@@ -311,6 +318,7 @@ func TestRelationForged(t *testing.T) {
 		"a class that may leave": both(set, "same_class:5"),
 		"a box of one input":     changed(t, inBox, `"property":"[^"]*"`, `"property":"output_box:[-2,2],[-2,2]"`),
 		"a class of the list":    changed(t, inBox, `"property":"[^"]*"`, `"property":"argmax_in:0,1,2"`),
+		"rows of a file":         changed(t, inFile, `"relation":"[^"]*"`, `"relation":"monotone:0:[0,0.5]"`),
 		"near":                   changed(t, inBox, `"relation":"[^"]*"`, `"relation":"near:100"`),
 	} {
 		if passes(t, line) == nil {

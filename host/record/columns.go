@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"psafe/host/read/property"
 )
 
 // A result file whose name ends in .csv or .parquet is a table of the records, for programs
@@ -138,7 +140,7 @@ func columnsOf(t reflect.Type, prefix string, path []int) []column {
 		switch {
 		case name == "proof":
 			continue
-		case name == "require": // an exact decimal
+		case of == reflect.TypeFor[property.Exact]():
 			c.kind = isNumber
 		case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
 			c.kind = isWhole

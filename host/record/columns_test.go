@@ -115,6 +115,7 @@ func TestRowAsBefore(t *testing.T) {
 		r.Name, r.Device, r.Activations, r.Clip = text, text, []string{text, ""}, []string{}
 		r.SafeBoxes, r.PeakBytes, r.Gamma, r.Require = new(0), new(int64(1)<<53), 1e-7, property.MustExact("2/3")
 		r.Derived = &Derived{InfMeanLower: new(Down(-1e-9))}
+		r.Quantile = &Quantile{Level: property.MustExact([]string{"1/3", "0.05"}[i%2])}
 		if i%2 == 0 {
 			r.Gamma, r.Activations, r.Require = 1e21, nil, property.Exact{}
 		}

@@ -113,3 +113,10 @@ func article(noun string) string {
 	}
 	return "a"
 }
+
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return stem + "ies"
+	}
+	return noun + "s"
+}

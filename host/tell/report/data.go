@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"psafe/host/read/property"
 	"psafe/host/record"
 )
 
@@ -89,7 +90,7 @@ func fieldsOf(t reflect.Type, prefix string, at []int) []field {
 		}
 		switch {
 		case f.name == "proof":
-		case of.Kind() == reflect.Struct && name != "require":
+		case of.Kind() == reflect.Struct && of != reflect.TypeFor[property.Exact]():
 			list = append(list, fieldsOf(of, f.name+".", f.at)...)
 		default:
 			list = append(list, f)

@@ -67,6 +67,18 @@ func TestEach(t *testing.T) {
 	}
 }
 
+// TestQuantile: the level and the quantile are columns of the page.
+func TestQuantile(t *testing.T) {
+	lower := record.Down(-0.5)
+	says := map[string]string{}
+	for _, c := range columnsOf([]record.Placed{{Record: &record.Record{Require: property.MustExact("2/3"), Quantile: &record.Quantile{Level: property.MustExact("1/3"), Lower: &lower}}}}) {
+		says[c.Name] = strings.Join(c.Words, " ")
+	}
+	if says["quantile.level"] != "1/3" || says["quantile.lower"] != "-0.5" || says["require"] != "2/3" {
+		t.Errorf("%q", says)
+	}
+}
+
 // TestFolded: many files of one folder are one entry, and every file is in one.
 func TestFolded(t *testing.T) {
 	names := []string{"a.jsonl", "c/results/0-9.jsonl", "c/results/10-19.jsonl", "c/results/20-29.jsonl", "c/results/30-39.jsonl", "d/x.jsonl"}

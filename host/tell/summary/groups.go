@@ -149,6 +149,8 @@ func PropertyOf(r *record.Record) string {
 func propertyOf(r *record.Record) string {
 	kind, _, _ := strings.Cut(r.Property, ":")
 	switch {
+	case r.Relation != "" && r.Property == r.Relation: // which says what S is
+		return r.Relation
 	case !slices.Contains(kinds, kind):
 		return "property file"
 	case kind == "argmax_is":

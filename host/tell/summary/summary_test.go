@@ -203,6 +203,11 @@ func TestPropertyOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.property, got, c.want)
 		}
 	}
+	for property, want := range map[string]string{"fair:3:0.1": "fair:3:0.1", "sensor drift": "property file", "output_box:[0,1],[0,1]": "output_box:[0,1],[0,1]"} {
+		if got := summary.PropertyOf(&record.Record{Relation: "fair:3:0.1", Property: property}); got != want {
+			t.Errorf("%s of pairs: %s, want %s", property, got, want)
+		}
+	}
 }
 
 // TestRadiiGroups: radii that were looked for are summed up by what was wanted, rounded to the safe side.
