@@ -113,10 +113,3 @@ func article(noun string) string {
 	}
 	return "a"
 }
-
-func plural(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return stem + "ies"
-	}
-	return noun + "s"
-}
