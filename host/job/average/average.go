@@ -42,6 +42,7 @@ type Job struct {
 	Numerics int
 
 	cells  []cell
+	all    property.Box // that has all cells
 	result Result
 }
 
@@ -118,18 +119,19 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 	if err := j.read(Part{Cells: j.Cells, Records: j.Records}); err != nil {
 		return nil, err
 	}
-	top := slices.Clone(j.cells[0].box.Hi)
+	all := property.Box{Lo: slices.Clone(j.cells[0].box.Lo), Hi: slices.Clone(j.cells[0].box.Hi)}
 	for _, c := range j.cells {
 		for i, hi := range c.box.Hi {
-			top[i] = max(top[i], hi)
+			all.Lo[i], all.Hi[i] = min(all.Lo[i], c.box.Lo[i]), max(all.Hi[i], hi)
 		}
 	}
-	j.weigh(top)
+	j.all = all
+	j.weigh()
 	if err := j.part(ctx, j.failing(&s, j.cells)); err != nil {
 		return nil, err
 	}
 	for left := j.Splits; left > 0; {
-		children := j.split(left, top)
+		children := j.split(left)
 		if len(children) == 0 {
 			break
 		}
@@ -149,10 +151,10 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 }
 
 // weigh sets the masses of cells of a law with sides.
-func (j *Job) weigh(top []float64) {
+func (j *Job) weigh() {
 	for i := range j.cells {
 		if c := &j.cells[i]; j.Law.Sides != nil {
-			c.mass = massDown(j.Law, &c.box, top)
+			c.mass = massDown(j.Law, &c.box, j.all.Hi)
 		}
 	}
 }
@@ -289,7 +291,7 @@ func (j *Job) read(p Part) error {
 }
 
 // split replaces the cells that leave most open by their halves, and returns these.
-func (j *Job) split(most int, top []float64) (children []cell) {
+func (j *Job) split(most int) (children []cell) {
 	slices.SortStableFunc(j.cells, func(a, b cell) int { return cmp.Compare(b.open(), a.open()) })
 	n := min(most, max(len(j.cells)/4, 16), len(j.cells)) // so that parts are few
 	var kept []cell
@@ -302,7 +304,7 @@ func (j *Job) split(most int, top []float64) (children []cell) {
 		}
 		for k, box := range []property.Box{left, right} {
 			h := cell{name: c.name + halves[k], box: box, lower: c.lower, fails: c.fails}
-			h.mass = massDown(j.Law, &h.box, top)
+			h.mass = massDown(j.Law, &h.box, j.all.Hi)
 			children = append(children, h)
 		}
 	}
@@ -344,7 +346,7 @@ func (j *Job) scale(i int) float64 {
 	case inputlaw.Uniform:
 		return s.To.Hi - s.From.Lo
 	}
-	return arith.Inf // it has no width
+	return j.all.Hi[i] - j.all.Lo[i] // atoms have no width
 }
 
 // safeCells asks of cells whether outputs are in S.
