@@ -133,7 +133,6 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.Tasks = certify.Tasks{File: m.tasks.words}
 	if m.law.of != nil && m.law.of.Sample > 0 { // whose confidence it is
 		job.Method.Confidence = nil
 	}

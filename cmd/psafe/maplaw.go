@@ -45,8 +45,8 @@ func (m *mapFlags) readLaw() (err error) {
 		return errors.New("--splits is about a law of inputs: give --input-law")
 	case m.law.text == "":
 		return nil
-	case m.tasks.points.InputNoise != "" || m.post.predictive == certify.PredictiveLinearised:
-		return errors.New("--input-law is about networks that read the input as it is: leave out --input-noise and --predictive")
+	case m.tasks.points.InputNoise != "" || m.tasks.points.Relation != "" || m.post.predictive == certify.PredictiveLinearised:
+		return errors.New("--input-law is about networks that read one input as it is: leave out --input-noise, --relation and --predictive")
 	case m.target != certify.TargetSafe && m.target != certify.TargetEach:
 		return fmt.Errorf("--target %s: --input-law is by --target each: leave it out", m.target)
 	case m.whole:
