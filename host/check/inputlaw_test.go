@@ -234,6 +234,9 @@ func TestAverageRefused(t *testing.T) {
 		{`"certified bounds,`, `"exact bounds,`, "guarantee:"},
 		{r.SHA256, r.PosteriorSHA256, "input_law:"},
 		{r.PosteriorSHA256, r.SHA256, "posterior:"},
+		{`"posterior_scale": "`, `"posterior_scale": "sd x 2, `, "posterior:"},
+		{`"activations": [`, `"activations": [ "relu",`, "posterior:"},
+		{`"posterior_scale": `, `"mean": "0", "std": "1", "posterior_scale": `, "posterior:"},
 		{r.Parts[0].CellsSHA256, r.SHA256, "cells:"},
 		{`"parts": [`, `"parts": [{"cells": "absent.json", "cells_sha256": "", "records": "absent.jsonl"},`, "absent.json is not there"},
 	} {

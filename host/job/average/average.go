@@ -70,9 +70,20 @@ type Result struct {
 	Parts  []Part      `json:"parts"`
 
 	PosteriorSHA256 string `json:"posterior_sha256"`
-	Version         string `json:"version"`
-	Numerics        int    `json:"numerics"`
-	Guarantee       string `json:"guarantee"`
+	// PosteriorScale to StdSHA256 say what was made of that file and of inputs, as the records do.
+	PosteriorScale    string   `json:"posterior_scale"`
+	PosteriorSD       string   `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string   `json:"posterior_sd_sha256,omitempty"`
+	Activations       []string `json:"activations"`
+	FeaturesOf        string   `json:"features_of,omitempty"`
+	Mean              string   `json:"mean,omitempty"`
+	MeanSHA256        string   `json:"mean_sha256,omitempty"`
+	Std               string   `json:"std,omitempty"`
+	StdSHA256         string   `json:"std_sha256,omitempty"`
+
+	Version   string `json:"version"`
+	Numerics  int    `json:"numerics"`
+	Guarantee string `json:"guarantee"`
 }
 
 // Sample holds bounds for the law that a sample is of, by Hoeffding's inequality.
@@ -255,8 +266,9 @@ func (j *Job) read(p Part) error {
 	if err != nil {
 		return err
 	}
-	p.CellsSHA256, j.result.PosteriorSHA256 = tasks[0].FileSHA256, records[0].PosteriorSHA256
+	p.CellsSHA256 = tasks[0].FileSHA256
 	j.result.Parts = append(j.result.Parts, p)
+	j.result.about(records[0].Record)
 	at := make(map[string]int, len(j.cells))
 	for i, c := range j.cells {
 		at[c.name] = i
@@ -288,6 +300,12 @@ func (j *Job) read(p Part) error {
 		}
 	}
 	return nil
+}
+
+// about takes in what a record says of the posterior, and of how inputs are read.
+func (r *Result) about(of *record.Record) {
+	r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA256 = of.PosteriorSHA256, of.PosteriorScale, of.PosteriorSD, of.PosteriorSDSHA
+	r.Activations, r.FeaturesOf, r.Mean, r.MeanSHA256, r.Std, r.StdSHA256 = of.Activations, of.FeaturesOf, of.Mean, of.MeanSHA256, of.Std, of.StdSHA256
 }
 
 // split replaces the cells that leave most open by their halves, and returns these.
