@@ -135,8 +135,6 @@ func (m *mapFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &m.tasks.points
-	job.Tasks = certify.Tasks{File: m.tasks.words, Points: certify.Points{Mean: p.Mean, Std: p.Std, InputNoise: p.InputNoise}}
 	if m.law.of != nil && m.law.of.Sample > 0 { // whose confidence it is
 		job.Method.Confidence = nil
 	}

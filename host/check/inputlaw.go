@@ -28,10 +28,20 @@ type averaged struct {
 	Sample    *sampled        `json:"statistical,omitempty"`
 	Parts     []averagedPart  `json:"parts"`
 
-	PosteriorSHA256 string `json:"posterior_sha256"`
-	Version         string `json:"version"`
-	Numerics        int    `json:"numerics"`
-	Guarantee       string `json:"guarantee"`
+	PosteriorSHA256   string   `json:"posterior_sha256"`
+	PosteriorScale    string   `json:"posterior_scale"`
+	PosteriorSD       string   `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string   `json:"posterior_sd_sha256,omitempty"`
+	Activations       []string `json:"activations"`
+	FeaturesOf        string   `json:"features_of,omitempty"`
+	Mean              string   `json:"mean,omitempty"`
+	MeanSHA256        string   `json:"mean_sha256,omitempty"`
+	Std               string   `json:"std,omitempty"`
+	StdSHA256         string   `json:"std_sha256,omitempty"`
+
+	Version   string `json:"version"`
+	Numerics  int    `json:"numerics"`
+	Guarantee string `json:"guarantee"`
 }
 
 type averagedPart struct {
@@ -154,13 +164,12 @@ func (s *sampled) follows(l *inputlaw.Law, b *average.Bounds) error {
 	return nil
 }
 
-// lawCells are cells by their names, and the record that all others are of the same posterior as.
+// lawCells are cells by their names, and S.
 type lawCells struct {
 	result *averaged
 	by     map[string]*average.Cell
 	names  []string
-	first  *record.Record
-	safe   property.Safe
+	safe   *property.Safe
 }
 
 // Names of halves are that of their parent with these behind it, that of a property that S fails has failing.
@@ -211,11 +220,12 @@ func (m *lawCells) tasks(c *Checker, of *record.Record, p *averagedPart) ([]prop
 	if err != nil {
 		return nil, err
 	}
-	if m.first == nil {
-		m.first = of
-		if m.safe, _, err = property.ParseSpec(m.result.Property, post.Outputs()); err != nil {
+	if m.safe == nil {
+		s, _, err := property.ParseSpec(m.result.Property, post.Outputs())
+		if err != nil {
 			return nil, err
 		}
+		m.safe = &s
 	}
 	tasks, err := property.ReadFile(p.Cells, post.Outputs())
 	switch {
@@ -230,13 +240,13 @@ func (m *lawCells) tasks(c *Checker, of *record.Record, p *averagedPart) ([]prop
 // take takes the bound of a record that has been proved: of S at each input of a cell, or of a set apart from S. What is proved of a
 // cell holds for its halves.
 func (m *lawCells) take(of *record.Record, p *averagedPart, t *property.Task) error {
-	one := m.first
+	r := m.result
 	switch {
 	case of.InputsSHA256 != p.CellsSHA256 || of.Template != "" || of.Eps != "":
 		return fmt.Errorf("inputs_sha256: the record is not about the cells of the result")
-	case of.PosteriorSHA256 != m.result.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.Relation != "", of.PosteriorScale != one.PosteriorScale,
-		of.PosteriorSD != one.PosteriorSD, of.PosteriorSDSHA != one.PosteriorSDSHA, !slices.Equal(of.Activations, one.Activations),
-		of.Mean != one.Mean, of.MeanSHA256 != one.MeanSHA256, of.Std != one.Std, of.StdSHA256 != one.StdSHA256:
+	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.Relation != "", of.PosteriorScale != r.PosteriorScale,
+		of.PosteriorSD != r.PosteriorSD, of.PosteriorSDSHA != r.PosteriorSDSHA256, !slices.Equal(of.Activations, r.Activations), of.FeaturesOf != r.FeaturesOf,
+		of.Mean != r.Mean, of.MeanSHA256 != r.MeanSHA256, of.Std != r.Std, of.StdSHA256 != r.StdSHA256:
 		return fmt.Errorf("posterior: it is another than that of the result, or reads inputs otherwise")
 	case of.EachLower == nil:
 		return fmt.Errorf("each_lower: it is missing")
@@ -245,9 +255,9 @@ func (m *lawCells) take(of *record.Record, p *averagedPart, t *property.Task) er
 	}
 	name, fails := strings.CutSuffix(t.Name, failing)
 	switch {
-	case !fails && !reflect.DeepEqual(t.S, m.safe):
+	case !fails && !reflect.DeepEqual(&t.S, m.safe):
 		return fmt.Errorf("cells: the safe set of %.40q is not the property of the result", t.Name)
-	case fails && !apart(&m.safe, &t.S):
+	case fails && !apart(m.safe, &t.S):
 		return fmt.Errorf("cells: the safe set of %.40q is not outside of the property of the result", t.Name)
 	}
 	cell := m.by[name]

@@ -184,6 +184,21 @@ func TestAverageDrawn(t *testing.T) {
 	}
 }
 
+// TestAverageAtoms: cells of a law with atoms are cut in the inputs that are atoms too, without which nothing would be proved.
+func TestAverageAtoms(t *testing.T) {
+	post, err := format.Read(finitePosterior, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range []string{"atoms:-0.9=0.5,0.7=0.5;uniform:-1,1", "atoms:-0.8=1;atoms:-0.9=0.5,0.7=0.5"} {
+		r, file := averaging(t, post, law, "1x1", "argmax_is:1", 12)
+		proved(t, file)
+		if r.PLower == 0 || r.PUpper == 1 {
+			t.Errorf("%s: %v to %v", law, r.PLower, r.PUpper)
+		}
+	}
+}
+
 // TestAverageRefused: a result is refused with anything changed that it rests on, with an atom counted twice, and with what p_upper says of
 // P_safe in the place of what holds at each input.
 func TestAverageRefused(t *testing.T) {
@@ -219,6 +234,9 @@ func TestAverageRefused(t *testing.T) {
 		{`"certified bounds,`, `"exact bounds,`, "guarantee:"},
 		{r.SHA256, r.PosteriorSHA256, "input_law:"},
 		{r.PosteriorSHA256, r.SHA256, "posterior:"},
+		{`"posterior_scale": "`, `"posterior_scale": "sd x 2, `, "posterior:"},
+		{`"activations": [`, `"activations": [ "relu",`, "posterior:"},
+		{`"posterior_scale": `, `"mean": "0", "std": "1", "posterior_scale": `, "posterior:"},
 		{r.Parts[0].CellsSHA256, r.SHA256, "cells:"},
 		{`"parts": [`, `"parts": [{"cells": "absent.json", "cells_sha256": "", "records": "absent.jsonl"},`, "absent.json is not there"},
 	} {

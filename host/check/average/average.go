@@ -2,6 +2,7 @@
 package average
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -109,11 +110,12 @@ func meet(cells []Cell, top []float64) (a, b property.Box, ok bool) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(i, k int) int { return slices.Compare(cells[i].Box.Lo, cells[k].Box.Lo) })
+	by := parted(cells, len(top)) // in which few cells are beside each other
+	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(cells[i].Box.Lo[by], cells[k].Box.Lo[by]) })
 	for at, i := range order {
 		a = cells[i].Box
 		for _, k := range order[at+1:] {
-			if b = cells[k].Box; b.Lo[0] > a.Hi[0] {
+			if b = cells[k].Box; b.Lo[by] > a.Hi[by] {
 				break
 			}
 			common := true
@@ -127,6 +129,21 @@ func meet(cells []Cell, top []float64) (a, b property.Box, ok bool) {
 		}
 	}
 	return a, b, false
+}
+
+// parted is the side in which cells have most lower ends.
+func parted(cells []Cell, sides int) (by int) {
+	most := 0
+	for j := range sides {
+		ends := map[float64]bool{}
+		for i := range cells {
+			ends[cells[i].Box.Lo[j]] = true
+		}
+		if len(ends) > most {
+			by, most = j, len(ends)
+		}
+	}
+	return by
 }
 
 // masses are those of sides of cells, from below, each found once.

@@ -42,6 +42,7 @@ type Job struct {
 	Numerics int
 
 	cells  []cell
+	all    property.Box // that has all cells
 	result Result
 }
 
@@ -69,9 +70,20 @@ type Result struct {
 	Parts  []Part      `json:"parts"`
 
 	PosteriorSHA256 string `json:"posterior_sha256"`
-	Version         string `json:"version"`
-	Numerics        int    `json:"numerics"`
-	Guarantee       string `json:"guarantee"`
+	// PosteriorScale to StdSHA256 say what was made of that file and of inputs, as the records do.
+	PosteriorScale    string   `json:"posterior_scale"`
+	PosteriorSD       string   `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string   `json:"posterior_sd_sha256,omitempty"`
+	Activations       []string `json:"activations"`
+	FeaturesOf        string   `json:"features_of,omitempty"`
+	Mean              string   `json:"mean,omitempty"`
+	MeanSHA256        string   `json:"mean_sha256,omitempty"`
+	Std               string   `json:"std,omitempty"`
+	StdSHA256         string   `json:"std_sha256,omitempty"`
+
+	Version   string `json:"version"`
+	Numerics  int    `json:"numerics"`
+	Guarantee string `json:"guarantee"`
 }
 
 // Sample holds bounds for the law that a sample is of, by Hoeffding's inequality.
@@ -118,18 +130,19 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 	if err := j.read(Part{Cells: j.Cells, Records: j.Records}); err != nil {
 		return nil, err
 	}
-	top := slices.Clone(j.cells[0].box.Hi)
+	all := property.Box{Lo: slices.Clone(j.cells[0].box.Lo), Hi: slices.Clone(j.cells[0].box.Hi)}
 	for _, c := range j.cells {
 		for i, hi := range c.box.Hi {
-			top[i] = max(top[i], hi)
+			all.Lo[i], all.Hi[i] = min(all.Lo[i], c.box.Lo[i]), max(all.Hi[i], hi)
 		}
 	}
-	j.weigh(top)
+	j.all = all
+	j.weigh()
 	if err := j.part(ctx, j.failing(&s, j.cells)); err != nil {
 		return nil, err
 	}
 	for left := j.Splits; left > 0; {
-		children := j.split(left, top)
+		children := j.split(left)
 		if len(children) == 0 {
 			break
 		}
@@ -149,10 +162,10 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 }
 
 // weigh sets the masses of cells of a law with sides.
-func (j *Job) weigh(top []float64) {
+func (j *Job) weigh() {
 	for i := range j.cells {
 		if c := &j.cells[i]; j.Law.Sides != nil {
-			c.mass = massDown(j.Law, &c.box, top)
+			c.mass = massDown(j.Law, &c.box, j.all.Hi)
 		}
 	}
 }
@@ -253,8 +266,9 @@ func (j *Job) read(p Part) error {
 	if err != nil {
 		return err
 	}
-	p.CellsSHA256, j.result.PosteriorSHA256 = tasks[0].FileSHA256, records[0].PosteriorSHA256
+	p.CellsSHA256 = tasks[0].FileSHA256
 	j.result.Parts = append(j.result.Parts, p)
+	j.result.about(records[0].Record)
 	at := make(map[string]int, len(j.cells))
 	for i, c := range j.cells {
 		at[c.name] = i
@@ -288,8 +302,14 @@ func (j *Job) read(p Part) error {
 	return nil
 }
 
+// about takes in what a record says of the posterior, and of how inputs are read.
+func (r *Result) about(of *record.Record) {
+	r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA256 = of.PosteriorSHA256, of.PosteriorScale, of.PosteriorSD, of.PosteriorSDSHA
+	r.Activations, r.FeaturesOf, r.Mean, r.MeanSHA256, r.Std, r.StdSHA256 = of.Activations, of.FeaturesOf, of.Mean, of.MeanSHA256, of.Std, of.StdSHA256
+}
+
 // split replaces the cells that leave most open by their halves, and returns these.
-func (j *Job) split(most int, top []float64) (children []cell) {
+func (j *Job) split(most int) (children []cell) {
 	slices.SortStableFunc(j.cells, func(a, b cell) int { return cmp.Compare(b.open(), a.open()) })
 	n := min(most, max(len(j.cells)/4, 16), len(j.cells)) // so that parts are few
 	var kept []cell
@@ -302,7 +322,7 @@ func (j *Job) split(most int, top []float64) (children []cell) {
 		}
 		for k, box := range []property.Box{left, right} {
 			h := cell{name: c.name + halves[k], box: box, lower: c.lower, fails: c.fails}
-			h.mass = massDown(j.Law, &h.box, top)
+			h.mass = massDown(j.Law, &h.box, j.all.Hi)
 			children = append(children, h)
 		}
 	}
@@ -344,7 +364,7 @@ func (j *Job) scale(i int) float64 {
 	case inputlaw.Uniform:
 		return s.To.Hi - s.From.Lo
 	}
-	return arith.Inf // it has no width
+	return j.all.Hi[i] - j.all.Lo[i] // atoms have no width
 }
 
 // safeCells asks of cells whether outputs are in S.

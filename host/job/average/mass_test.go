@@ -121,6 +121,21 @@ func TestMeet(t *testing.T) {
 	}
 }
 
+// TestMeetRow: of cells in a row along the last input each is compared with its neighbours alone: with all others it would take minutes.
+func TestMeetRow(t *testing.T) {
+	l, err := inputlaw.Read("atoms:0=1;atoms:7=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes := make([]property.Box, 1<<16)
+	for i := range boxes {
+		boxes[i] = property.Box{Lo: []float64{0, float64(i)}, Hi: []float64{1, float64(i + 1)}}
+	}
+	if mass := massOf(t, l, boxes...); mass.Cmp(big.NewRat(1, 1)) != 0 {
+		t.Errorf("mass %v", mass)
+	}
+}
+
 // TestAtomsOnce: an atom on the edge of cells is in one of them, in that at the end of all or in the upper one.
 func TestAtomsOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 2))
