@@ -234,7 +234,7 @@ func (m *lawCells) take(of *record.Record, p *averagedPart, t *property.Task) er
 	switch {
 	case of.InputsSHA256 != p.CellsSHA256 || of.Template != "" || of.Eps != "":
 		return fmt.Errorf("inputs_sha256: the record is not about the cells of the result")
-	case of.PosteriorSHA256 != m.result.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.PosteriorScale != one.PosteriorScale,
+	case of.PosteriorSHA256 != m.result.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.Relation != "", of.Other != "", of.PosteriorScale != one.PosteriorScale,
 		of.PosteriorSD != one.PosteriorSD, of.PosteriorSDSHA != one.PosteriorSDSHA, !slices.Equal(of.Activations, one.Activations),
 		of.Mean != one.Mean, of.MeanSHA256 != one.MeanSHA256, of.Std != one.Std, of.StdSHA256 != one.StdSHA256:
 		return fmt.Errorf("posterior: it is another than that of the result, or reads inputs otherwise")

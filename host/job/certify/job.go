@@ -181,6 +181,7 @@ type ready struct {
 	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, or of pairs of them.
 	post, read *posterior.Posterior
 	noise      property.InputNoise
+	other      *posterior.Posterior
 	tasks      *taskList
 	cfg        prove.Config
 	// boxings holds what the tasks ask of drawn boxes, each once, and asking how many ask for it.
