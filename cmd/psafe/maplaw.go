@@ -45,6 +45,8 @@ func (m *mapFlags) readLaw() (err error) {
 		return errors.New("--splits is about a law of inputs: give --input-law")
 	case m.law.text == "":
 		return nil
+	case m.tasks.points.Relation != "" || m.tasks.points.Other != "":
+		return errors.New("--input-law is about one network at each input: leave out --relation and --other")
 	case m.tasks.points.InputNoise != "" || m.post.predictive == certify.PredictiveLinearised:
 		return errors.New("--input-law is about networks that read the input as it is: leave out --input-noise and --predictive")
 	case m.target != certify.TargetSafe && m.target != certify.TargetEach:

@@ -57,6 +57,16 @@ func networkFile(t *testing.T, g *posterior.Posterior) string {
 	return path
 }
 
+// meanFile writes the mean network of a file.
+func meanFile(t *testing.T, path string) string {
+	t.Helper()
+	post, err := format.Read(path, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return networkFile(t, post.AtMean())
+}
+
 // compared is what is asked of the outputs of two networks: words of --relation and --property, and a margin.
 func compared(rng *rand.Rand, m int) (relation, property string, margin func(y, z []float64) float64) {
 	most := math.Ldexp(float64(1+rng.IntN(12)), -3-rng.IntN(4))

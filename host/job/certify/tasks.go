@@ -138,6 +138,8 @@ func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	}
 	_, says := relation.Safe()
 	switch {
+	case says && t.Points.Other != "" && (t.File != "" || t.Points.Property != property.KeepsClass):
+		return nil, fmt.Errorf("--relation %s says what is asked of the outputs: leave it or --property out", Printable(t.Points.Relation))
 	case says && (t.File != "" || t.Points.Property != property.KeepsClass):
 		return nil, fmt.Errorf("--relation %s says what is asked of the outputs: leave --property out, or use step, swap or near", Printable(t.Points.Relation))
 	case t.File == "":
