@@ -114,7 +114,10 @@ func TestOther(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 12))
 	lower, upper := 0, 0
 	for i := range testscale.Cases(t, 160) {
-		post := checktest.RandomAbout(rng, 0, []float64{0.1, 0.03}[i%2], [][]int{{2, 4, 3}, {1, 3, 3, 2}, {2, 3, 2}, {2, 2}}[rng.IntN(4)]...)
+		post := checktest.RandomAbout(rng, 0, []float64{0.1, 0.03, 0.4}[i%3], [][]int{{2, 4, 3}, {1, 3, 3, 2}, {2, 3, 2}, {2, 2}}[rng.IntN(4)]...)
+		if i%8 == 3 {
+			post = post.LastRandom(1)
+		}
 		if i%8 == 7 {
 			post = checktest.Sketched(rng, []string{"residual", "concat", "conv and pool", "certain below"}[rng.IntN(4)], network.Activation{Kind: network.ReLU}, 0.03)
 		}
@@ -133,7 +136,7 @@ func TestOther(t *testing.T) {
 		var margin func(y, z []float64) float64
 		p.Relation, p.Property, margin = compared(rng, post.Outputs())
 		p.Eps, p.Other, p.Mean, p.Std = fmt.Sprint(eps), other, "0.5", fmt.Sprint(std)
-		j.Method.NoUpper, j.Method.Cells = i%3 > 0, new(1+i%4)
+		j.Method.Each, j.Method.NoUpper, j.Method.Cells = i%5 == 0, i%3 > 0, new(1+i%4)
 		j.Method.By = new([]prove.Method{prove.CLBP, prove.Auto}[i%8/6])
 		a, b := onlyTrue(t, j)
 		lower, upper = lower+a, upper+b
