@@ -78,7 +78,7 @@ func (f *files) beside(r *record.Record, post *posterior.Posterior, key string) 
 		path = ""
 		other, err = post.MeanNetwork()
 	} else if err = there(path, ""); err == nil {
-		other, err = kept(f, &f.posteriors, "other\x00"+path, func() (*posterior.Posterior, error) { return format.ReadCertain(path) })
+		other, err = kept(f, &f.posteriors, "\x00other\x00"+path, func() (*posterior.Posterior, error) { return format.ReadExact(path) })
 	}
 	if err != nil {
 		return nil, err

@@ -178,7 +178,8 @@ type Devices struct {
 // ready is a job whose files have been read.
 type ready struct {
 	*Job
-	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, or of pairs of them.
+	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, at pairs of them, or
+	// beside the other network.
 	post, read *posterior.Posterior
 	noise      property.InputNoise
 	other      *posterior.Posterior

@@ -69,7 +69,7 @@ func (r *ready) addPair() (err error) {
 	case points.round():
 		return fmt.Errorf("%s is for boxes of inputs, not for --norm 1 or 2: leave one of them out", flag)
 	case points.otherFile() != "":
-		r.other, err = format.ReadCertain(points.Other)
+		r.other, err = format.ReadExact(points.Other)
 	case points.Other != "":
 		r.other, err = r.read.MeanNetwork()
 	}

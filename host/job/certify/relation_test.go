@@ -82,7 +82,7 @@ func TestOtherRefused(t *testing.T) {
 		"--other is for boxes":            func(j *Job) { j.Tasks.Points.Norm = "2" },
 		"--other is for --target safe":    func(j *Job) { j.Method.Decision = true },
 		"for sets of networks":            func(j *Job) { j.Posterior.Path = testFile("correlated-2-8-3.npz") },
-		"not one network":                 func(j *Job) { j.Tasks.Points.Other = j.Posterior.Path },
+		"a file of one network":           func(j *Job) { j.Tasks.Points.Other = j.Posterior.Path },
 		"--other " + dir:                  func(j *Job) { j.Tasks.Points.Other = filepath.Join(dir, "none") },
 		"12 samples: the mean network":    func(j *Job) { j.Posterior.Path, j.Tasks.Points.Other = testFile("samples-2-8-3.npz"), OtherMean },
 		"leave it or --property out":      func(j *Job) { j.Tasks.Points.Property = "argmax_is:1" },

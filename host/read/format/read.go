@@ -65,15 +65,11 @@ func Read(path string, opt Options) (*posterior.Posterior, error) {
 	return p, nil
 }
 
-// ReadCertain reads the file of one network that says all of itself: without deviations, and with no numbers that had
-// to be rounded.
-func ReadCertain(path string) (*posterior.Posterior, error) {
+// ReadExact reads a file that says all of itself, of which no numbers have to be rounded; an ONNX file is one network.
+func ReadExact(path string) (*posterior.Posterior, error) {
 	p, err := Read(path, Options{OneNetwork: true})
 	if err != nil {
 		return nil, err
-	}
-	if set := p.Networks(); set == nil || set.N() != 1 || set.DrawsOf != "" {
-		return nil, &oneLine{path, fmt.Errorf("it is %s, not one network: name a file without deviations", p.Describe())}
 	}
 	if p.Source.Rounded != "" {
 		return nil, &oneLine{path, fmt.Errorf("%s: bounds would be about the rounded network, not about the one of the file", p.Source.Rounded)}
