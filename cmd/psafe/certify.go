@@ -82,6 +82,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.tasks.add(f)
 	f.StringVar(&c.tasks.points.InputNoise, "input-noise", "", "standard deviation of normal noise that is added to inputs, in their units: a number, [LIST] with one for each or FILE.npy (docs/inputs.md)")
 	f.StringVar(&c.tasks.points.Relation, "relation", "", "S speaks of one network at two inputs: monotone:J:[LO,HI], falling:J:[LO,HI], fair:F:TOL, fair:F:same_class, lipschitz:L:R, same_class:R; or step:J:[LO,HI], swap:F, near:R, with --property (docs/relations.md)")
+	f.StringVar(&c.tasks.points.Other, "other", "", "`FILE` of one network g, or mean for that of the posterior: S speaks of the outputs of f^w, then those of g, at the same x; with --relation within:TOL or same_class, or --property (docs/relations.md)")
 	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, chernoff, phases and neuronsum); clbp (concentration); chernoff (broad weights, by exact moments); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes around samples: Algorithm 1); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.IntVar(&c.draws, "draws", 0, "how many weight boxes ibp and lbp draw; for other methods, how many networks, for the statistical interval (default none; 1000 for --method statistical)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations; ibp and lbp need it, and --draws, unless the property file has them")

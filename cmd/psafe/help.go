@@ -48,7 +48,7 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{title: "Flags that most runs need", names: []string{"posterior", "inputs", "index", "eps", "clip", "property", "method", "out"}},
 	{title: "Model", names: []string{"posterior", "activation", "scale-factor", "predictive"}},
 	{title: "Data", names: []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
-	{title: "Region", names: []string{"eps", "norm", "clip", "fix", "free", "input-noise", "relation"}},
+	{title: "Region", names: []string{"eps", "norm", "clip", "fix", "free", "input-noise", "relation", "other"}},
 	{title: "Question", names: []string{"property", "require", "target"}},
 	{title: "Method", names: []string{"method", "draws", "gamma", "time-limit", "options"}},
 	{title: "Device", names: []string{"device", "precision"}},

@@ -31,8 +31,8 @@ The cells cover the box: neighbours share an edge. They go to OUT.cells.json, a
 property file, and their records to --out. With --input-law the whole is one
 number, how likely an input of the law and a network are safe: OUT.law.json.`
 
-// mapWithout are the flags of certify that map does not have: of data points, and of pairs of inputs.
-var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns", "relation"}
+// mapWithout are the flags of certify that map does not have: of data points, and of pairs.
+var mapWithout = []string{"inputs", "input-scale", "label-column", "index", "channels", "eps", "norm", "clip", "fix", "free", "label", "property", "columns", "relation", "other"}
 
 // mapFlags are those of map: those of certify, and what says which cells.
 type mapFlags struct {

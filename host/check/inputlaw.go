@@ -244,7 +244,7 @@ func (m *lawCells) take(of *record.Record, p *averagedPart, t *property.Task) er
 	switch {
 	case of.InputsSHA256 != p.CellsSHA256 || of.Template != "" || of.Eps != "":
 		return fmt.Errorf("inputs_sha256: the record is not about the cells of the result")
-	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.Relation != "", of.PosteriorScale != r.PosteriorScale,
+	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.InputNoise != "", of.Relation != "", of.Other != "", of.PosteriorScale != r.PosteriorScale,
 		of.PosteriorSD != r.PosteriorSD, of.PosteriorSDSHA != r.PosteriorSDSHA256, !slices.Equal(of.Activations, r.Activations), of.FeaturesOf != r.FeaturesOf,
 		of.Mean != r.Mean, of.MeanSHA256 != r.MeanSHA256, of.Std != r.Std, of.StdSHA256 != r.StdSHA256:
 		return fmt.Errorf("posterior: it is another than that of the result, or reads inputs otherwise")

@@ -248,7 +248,7 @@ func ofCell(line []byte, r *looped, p *plant.Plant, proved []*big.Rat, first **r
 	case proved[of.Index] != nil:
 		return fmt.Errorf("index: %d is there twice", of.Index)
 	case of.PosteriorSHA256 != r.PosteriorSHA256, of.Predictive != "", of.PosteriorScale != r.PosteriorScale,
-		of.InputNoise != "", of.Relation != "", of.PosteriorSD != r.PosteriorSD, of.PosteriorSDSHA != r.PosteriorSDSHA256, !slices.Equal(of.Activations, r.Activations),
+		of.InputNoise != "", of.Relation != "", of.Other != "", of.PosteriorSD != r.PosteriorSD, of.PosteriorSDSHA != r.PosteriorSDSHA256, !slices.Equal(of.Activations, r.Activations),
 		of.Mean != one.Mean, of.MeanSHA256 != "", of.Std != one.Std, of.StdSHA256 != "", of.Mean != "" && of.Mean != "posterior", of.Std != of.Mean:
 		return fmt.Errorf("posterior: it is another than that of the result, or has other inputs than the state")
 	}

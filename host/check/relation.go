@@ -6,16 +6,21 @@ import (
 
 	"psafe/host/check/record"
 	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 	"psafe/host/read/property"
 )
 
-// shape is the relation that a record is about, nil without, and how many outputs S speaks of.
+// shape is the relation that a record is about, of two inputs or two networks, nil without, and how many outputs S
+// speaks of.
 func (f *files) shape(r *record.Record, post *posterior.Posterior) (*property.Relation, int, error) {
-	if r.Relation == "" {
+	if r.Relation == "" && r.Other == "" {
 		return nil, post.Outputs(), nil
 	}
-	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Relation)
+	key := fmt.Sprintf("%d %d %q %v", post.Inputs(), post.Outputs(), r.Relation, r.Other != "")
 	relation, err := kept(f, &f.relations, key, func() (*property.Relation, error) {
+		if r.Other != "" {
+			return property.ReadComparison(r.Relation, post.Inputs(), post.Outputs())
+		}
 		return property.ReadRelation(r.Relation, post.Inputs(), post.Outputs())
 	})
 	if err != nil {
@@ -25,7 +30,7 @@ func (f *files) shape(r *record.Record, post *posterior.Posterior) (*property.Re
 }
 
 // safe is the safe set of a record about a point, and its class: of a relation that says it, its own, and of another
-// a box of the outputs at both inputs.
+// a box of both lists of outputs.
 func (f *files) safe(r *record.Record, post *posterior.Posterior) (property.Safe, int, error) {
 	relation, outputs, err := f.shape(r, post)
 	if err != nil {
@@ -43,7 +48,7 @@ func (f *files) safe(r *record.Record, post *posterior.Posterior) (property.Safe
 	return s, -1, err
 }
 
-// paired is the posterior at the two inputs of the relation that the record names.
+// paired is the posterior at the two inputs of the relation that the record names, or beside the other network.
 func (f *files) paired(r *record.Record, post *posterior.Posterior) (*posterior.Posterior, error) {
 	relation, _, err := f.shape(r, post)
 	if err != nil || relation == nil {
@@ -53,12 +58,44 @@ func (f *files) paired(r *record.Record, post *posterior.Posterior) (*posterior.
 		return nil, fmt.Errorf("relation: %.60q says what is asked of the outputs, and so does the property file", r.Relation)
 	}
 	if r.InputNoise != "" || r.Decision != nil || r.OutputMean != nil {
-		return nil, errors.New("relation: with input_noise, decisions and means there is none")
+		return nil, errors.New("relation: with input_noise, decisions and means there is none, and no other network")
 	}
 	key := fmt.Sprintf("%q", append([]string{"relation", r.PosteriorSHA256, r.PosteriorScale, r.Predictive, r.PosteriorSD, r.PosteriorSDSHA, r.Relation}, r.Activations...))
+	if r.Other != "" {
+		return f.beside(r, post, key)
+	}
 	p, err := kept(f, &f.posteriors, key, func() (*posterior.Posterior, error) { return post.WithPair(relation.At, relation.Adds) })
 	if err != nil {
 		return nil, fmt.Errorf("relation: %w", err)
+	}
+	return p, nil
+}
+
+// otherMean is what other says for the mean network of the posterior, which has no file.
+const otherMean = "mean"
+
+// beside is the posterior with the network that the record names as the other one.
+func (f *files) beside(r *record.Record, post *posterior.Posterior, key string) (p *posterior.Posterior, err error) {
+	other, path := (*posterior.Posterior)(nil), r.Other
+	if r.Other == otherMean {
+		path = ""
+		other, err = post.MeanNetwork()
+	} else if err = there(path, ""); err == nil {
+		other, err = kept(f, &f.posteriors, "\x00other\x00"+path, func() (*posterior.Posterior, error) { return format.ReadExact(path) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	digest := ""
+	if path != "" {
+		digest = other.Source.SHA256
+	}
+	if err := sameFile("other", digest, r.OtherSHA256); err != nil {
+		return nil, err
+	}
+	key += fmt.Sprintf(" %q %q", path, digest)
+	if p, err = kept(f, &f.posteriors, key, func() (*posterior.Posterior, error) { return post.WithOther(other) }); err != nil {
+		return nil, fmt.Errorf("other: %w", err)
 	}
 	return p, nil
 }

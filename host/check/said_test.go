@@ -40,6 +40,7 @@ var saidOnly = map[string]func(r *record.Record) bool{
 	"std":        func(r *record.Record) bool { return r.StdSHA256 != "" },
 
 	"input_noise": func(r *record.Record) bool { return r.InputNoiseSHA != "" },
+	"other":       func(r *record.Record) bool { return r.OtherSHA256 != "" },
 }
 
 // kindsOf returns what is known of each field: its class in the table of fields, and said where it is
@@ -119,6 +120,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	noisy.Tasks.Points.InputNoise = file("noise.npy", radiiOfTests)
 	paired := points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	paired.Tasks.Points.Relation = "same_class:0.05"
+	beside := points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
+	beside.Tasks.Points.Relation, beside.Tasks.Points.Other = "same_class", meanFile(t, testFile(tanh))
 	ball := points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	ball.Tasks.Points.Norm = "2"
 	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
@@ -151,7 +154,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{By: new(prove.Finite), Decision: true, Reject: "0.6"}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Noise: "0.1", Cells: new(4)}),
-		worst, stopped, limited, radii, noisy, paired, ball, either, leaves, moments, linearised,
+		worst, stopped, limited, radii, noisy, paired, beside, ball, either, leaves, moments, linearised,
 		plansJob(t, `{"or": [{"row": [1], "offset": 0.1}, {"row": [-1], "offset": 0.2}]}`),
 	} {
 		runs = append(runs, written(t, j))

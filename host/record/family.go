@@ -55,6 +55,7 @@ func (q *Questions) family(r *Record, radius uint32, without ...string) [16]byte
 	file(r.Std, r.StdSHA256)
 	file(r.InputNoise, r.InputNoiseSHA256)
 	add(r.Relation)
+	file(r.Other, r.OtherSHA256)
 	if radius == noRadius {
 		file(r.Eps, r.EpsSHA256)
 	} else {
@@ -132,13 +133,17 @@ func (r *Record) flag(name string) string {
 }
 
 // Functions say of what functions of x the record is about if they are not those of networks alone: of linearised
-// ones, of networks with noise of their inputs, or both, or of networks at two inputs.
+// ones, of networks with noise of their inputs, or both, of networks at two inputs, or of them and another.
 func (r *Record) Functions() string {
 	switch {
 	case r.InputNoiseSHA256 != "":
 		return strings.TrimSpace(fmt.Sprintf("%s input noise %.8s", r.Predictive, r.InputNoiseSHA256))
 	case r.InputNoise != "":
 		return strings.TrimSpace(r.Predictive + " input noise " + r.InputNoise)
+	case r.OtherSHA256 != "":
+		return strings.TrimSpace(fmt.Sprintf("%s beside %.8s %s", r.Predictive, r.OtherSHA256, r.Relation))
+	case r.Other != "":
+		return strings.TrimSpace(r.Predictive + " beside " + r.Other + " " + r.Relation)
 	case r.Relation != "":
 		return strings.TrimSpace(r.Predictive + " relation " + r.Relation)
 	}

@@ -121,8 +121,11 @@ type Record struct {
 	// as typed; InputNoiseSHA256 is the digest of its file.
 	InputNoise       string `json:"input_noise,omitempty"`
 	InputNoiseSHA256 string `json:"input_noise_sha256,omitempty"`
-	// Relation is that of two inputs whose outputs the record is about, as typed.
+	// Relation is that of two inputs whose outputs the record is about, or of the outputs of two networks, as typed.
 	Relation string `json:"relation,omitempty"`
+	// Other names the file of the other network, as typed, or is "mean"; OtherSHA256 is the digest of the file.
+	Other       string `json:"other,omitempty"`
+	OtherSHA256 string `json:"other_sha256,omitempty"`
 	// FeaturesOf names the network whose features T is about, if the posterior's file says so; then nothing
 	// is said of that network's inputs.
 	FeaturesOf string `json:"features_of,omitempty"`

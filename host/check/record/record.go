@@ -84,6 +84,8 @@ type Record struct {
 	InputNoise      string   `json:"input_noise,omitempty"`
 	InputNoiseSHA   string   `json:"input_noise_sha256,omitempty"`
 	Relation        string   `json:"relation,omitempty"`
+	Other           string   `json:"other,omitempty"`
+	OtherSHA256     string   `json:"other_sha256,omitempty"`
 	FeaturesOf      string   `json:"features_of,omitempty"`
 	PosteriorSD     string   `json:"posterior_sd,omitempty"`
 	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`

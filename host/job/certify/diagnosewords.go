@@ -14,7 +14,7 @@ func (d *diagnosis) fail() string {
 	if d.r.post.Networks() != nil {
 		networks = "networks"
 	}
-	if points := &d.r.Tasks.Points; points.Property == property.KeepsClass && points.Relation == "" {
+	if points := &d.r.Tasks.Points; points.Property == property.KeepsClass && !points.pairs() {
 		return networks + " give another class"
 	}
 	return networks + " leave S"

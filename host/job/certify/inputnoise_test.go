@@ -30,7 +30,7 @@ func TestInputNoiseRefused(t *testing.T) {
 		}
 	}
 	j := job(func(*Job) {})
-	refused(t, j.Tasks, tiny(t), "--input-noise and --relation are for psafe certify")
+	refused(t, j.Tasks, tiny(t), "--input-noise, --relation and --other are for psafe certify")
 	records, err := j.Run(t.Context())
 	if err != nil || len(records) != 1 || records[0].InputNoise != "0.1" || len(records[0].Activations) != 1 {
 		t.Errorf("%v: a record says of the file what it says without noise: %+v", err, records)

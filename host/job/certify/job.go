@@ -178,9 +178,11 @@ type Devices struct {
 // ready is a job whose files have been read.
 type ready struct {
 	*Job
-	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, or of pairs of them.
+	// post is the posterior that is certified: read, that of the file, or with noise of its inputs, at pairs of them, or
+	// beside the other network.
 	post, read *posterior.Posterior
 	noise      property.InputNoise
+	other      *posterior.Posterior
 	tasks      *taskList
 	cfg        prove.Config
 	// boxings holds what the tasks ask of drawn boxes, each once, and asking how many ask for it.

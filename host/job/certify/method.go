@@ -279,6 +279,9 @@ func (r *ready) suits() error {
 			if !post.Shifts() {
 				flag = "relation"
 			}
+			if r.other != nil {
+				flag = "other"
+			}
 			return fmt.Errorf("--%s is not for --method %v: use clbp, lbp, ibp or statistical, or leave --method out", flag, r.cfg.Method)
 		}
 		return fmt.Errorf("%s: %w", path, err)

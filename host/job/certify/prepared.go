@@ -46,7 +46,7 @@ func (j *Job) Prepare() (*Prepared, error) {
 // Piped reports whether the job reads a pipe, so that it can be read only once.
 func (j *Job) Piped() bool {
 	points := &j.Tasks.Points
-	names := []string{j.Tasks.File, points.Inputs, points.Mean, points.Std, points.Label, points.InputNoise}
+	names := []string{j.Tasks.File, points.Inputs, points.Mean, points.Std, points.Label, points.InputNoise, points.otherFile()}
 	for _, list := range append([]string{points.Eps}, points.Clip...) {
 		names = append(names, property.SplitList(list)...)
 	}
@@ -99,7 +99,7 @@ func (p *Prepared) Files() ([]InputFile, error) {
 	for _, f := range []InputFile{
 		{rec.Posterior, "posterior_sha256", rec.PosteriorSHA256}, {rec.PosteriorSDFile, "posterior_sd_sha256", rec.PosteriorSDSHA},
 		{rec.Inputs, "inputs_sha256", rec.InputsSHA256}, {rec.Template, "template_sha256", rec.TemplateSHA256},
-		{property.VectorFile(points.InputNoise), "input_noise_sha256", rec.InputNoiseSHA256},
+		{points.otherFile(), "other_sha256", rec.OtherSHA256}, {property.VectorFile(points.InputNoise), "input_noise_sha256", rec.InputNoiseSHA256},
 		{property.VectorFile(points.Mean), "mean_sha256", rec.MeanSHA256}, {property.VectorFile(points.Std), "std_sha256", rec.StdSHA256},
 	} {
 		if f.Path != "" && f.SHA256 != "" {

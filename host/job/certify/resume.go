@@ -281,11 +281,14 @@ func (r *ready) known(t *property.Task) *record.Record {
 		Fix: points.Fix, Free: points.Free, Mean: list.norm.words[0], Std: list.norm.words[1], Channels: list.channels, Template: list.template,
 		Require: r.require(), Precision: r.precision().String(), Seed: r.cfg.Seed,
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.read.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.read), Predictive: r.Posterior.predictive(), FeaturesOf: r.read.Input.FeaturesOf, Activations: activations(r.read),
-		InputNoise: points.InputNoise, InputNoiseSHA256: r.noise.SHA256, Relation: points.Relation,
+		InputNoise: points.InputNoise, InputNoiseSHA256: r.noise.SHA256, Relation: points.Relation, Other: points.Other,
 		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version, Numerics: prove.Numerics,
 	}
 	if n := list.norm.Norm; n != nil {
 		rec.MeanSHA256, rec.StdSHA256 = n.MeanSHA256, n.StdSHA256
+	}
+	if points.otherFile() != "" {
+		rec.OtherSHA256 = r.other.Source.SHA256
 	}
 	if given := r.post.Source.Given; given != nil {
 		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
@@ -339,7 +342,7 @@ func (r *ready) agree(file string, rec *record.Record, k int) error {
 func flagOf(field string) string {
 	name, file := strings.CutSuffix(field, "_sha256")
 	switch name {
-	case "index", "label", "property", "eps", "clip", "norm", "input_scale", "fix", "free", "mean", "std", "channels", "require", "precision", "posterior", "inputs", "predictive", "input_noise", "relation":
+	case "index", "label", "property", "eps", "clip", "norm", "input_scale", "fix", "free", "mean", "std", "channels", "require", "precision", "posterior", "inputs", "predictive", "input_noise", "relation", "other":
 		name = strings.ReplaceAll(name, "_", "-")
 	case "posterior_scale":
 		name = "scale"

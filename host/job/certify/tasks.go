@@ -47,6 +47,9 @@ type Points struct {
 	InputNoise string
 	// Relation, if not empty, makes the task one about pairs of inputs (property.ReadRelation).
 	Relation string
+	// Other, if not empty, makes the task one about f^w and another network, whose file it names, or OtherMean; then
+	// Relation, if it is not empty, is of both (property.ReadComparison).
+	Other string
 	// Channels, if not empty, is "first" or "last": how the network takes images.
 	Channels string
 	// Property holds what property.ParseSpec reads, or leaves the class open
@@ -103,8 +106,8 @@ func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
 	if t.Points.round() {
 		return nil, errors.New("--norm is for psafe certify: T is a box here: leave it out")
 	}
-	if t.Points.InputNoise != "" || t.Points.Relation != "" {
-		return nil, errors.New("--input-noise and --relation are for psafe certify: leave them out")
+	if t.Points.InputNoise != "" || t.Points.pairs() {
+		return nil, errors.New("--input-noise, --relation and --other are for psafe certify: leave them out")
 	}
 	list, err := t.load(post)
 	if err != nil {
@@ -129,12 +132,14 @@ func (l *taskList) all() ([]property.Task, error) {
 // load builds the tasks and checks that they fit the network.
 func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	var list *taskList
-	relation, err := property.ReadRelation(t.Points.Relation, post.Inputs(), post.Outputs())
+	relation, err := t.Points.relation(post)
 	if err != nil {
 		return nil, err
 	}
 	_, says := relation.Safe()
 	switch {
+	case says && t.Points.Other != "" && (t.File != "" || t.Points.Property != property.KeepsClass):
+		return nil, fmt.Errorf("--relation %s says what is asked of the outputs: leave it or --property out", Printable(t.Points.Relation))
 	case says && (t.File != "" || t.Points.Property != property.KeepsClass):
 		return nil, fmt.Errorf("--relation %s says what is asked of the outputs: leave --property out, or use step, swap or near", Printable(t.Points.Relation))
 	case t.File == "":

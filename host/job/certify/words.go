@@ -144,6 +144,7 @@ func (t *Tasks) settings() list {
 	l.add("fix", p.Fix)
 	l.add("input-noise", p.InputNoise)
 	l.add("relation", p.Relation)
+	l.add("other", p.Other)
 	l.add("free", p.Free)
 	l.add("mean", p.Mean)
 	l.add("std", p.Std)

@@ -65,6 +65,18 @@ func Read(path string, opt Options) (*posterior.Posterior, error) {
 	return p, nil
 }
 
+// ReadExact reads a file that says all of itself, of which no numbers have to be rounded; an ONNX file is one network.
+func ReadExact(path string) (*posterior.Posterior, error) {
+	p, err := Read(path, Options{OneNetwork: true})
+	if err != nil {
+		return nil, err
+	}
+	if p.Source.Rounded != "" {
+		return nil, &oneLine{path, fmt.Errorf("%s: bounds would be about the rounded network, not about the one of the file", p.Source.Rounded)}
+	}
+	return p, nil
+}
+
 // oneLine is an error about a file. Errors of package json may have several lines, and
 // quote numbers of any length.
 type oneLine struct {

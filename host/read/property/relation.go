@@ -10,7 +10,8 @@ import (
 )
 
 // Relation says what a second input x' is for each x of T, and what is asked of (f(x), f(x')), the list of outputs of
-// one network at both. x' is x with numbers u in it: see posterior.WithPair for At and Adds.
+// one network at both. x' is x with numbers u in it: see posterior.WithPair for At and Adds. Or it is of two networks
+// at one x, of (f(x), g(x)), and At is empty (ReadComparison).
 type Relation struct {
 	At   []int
 	Adds bool
@@ -33,9 +34,10 @@ const (
 	relationStep      = "step"
 	relationSwap      = "swap"
 	relationNear      = "near"
+	relationWithin    = "within"
 )
 
-var relationWords = []string{relationMonotone, relationFalling, relationFair, relationLipschitz, relationSameClass, relationStep, relationSwap, relationNear}
+var relationWords = []string{relationMonotone, relationFalling, relationFair, relationLipschitz, relationSameClass, relationStep, relationSwap, relationNear, relationWithin}
 
 // ReadRelation reads what --relation says, for a network with so many inputs and outputs; nil for no text:
 //
@@ -62,8 +64,30 @@ func ReadRelation(text string, inputs, outputs int) (*Relation, error) {
 		err = r.readSwap(kind, rest)
 	case relationLipschitz, relationSameClass, relationNear:
 		err = r.readNear(kind, rest)
+	case relationWithin:
+		err = errors.New("is of two networks: add --other FILE, or write lipschitz:L:R or fair:F:TOL")
 	default:
 		err = fmt.Errorf("is none; write monotone:J:[LO,HI], falling:J:[LO,HI], fair:F:TOL, fair:F:same_class, lipschitz:L:R or same_class:R, or step:J:[LO,HI], swap:F or near:R with a --property of both outputs%s", nearest.Hint(kind, relationWords))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--relation %s: %w", quote(text), err)
+	}
+	return r, nil
+}
+
+// ReadComparison reads what --relation says beside --other, of two networks with so many inputs and outputs at the same
+// x: within:TOL, no output differs by more than TOL, same_class, one class has a largest output of both, or nothing.
+// Errors are one line that begins with the flag.
+func ReadComparison(text string, inputs, outputs int) (*Relation, error) {
+	r := &Relation{inputs: inputs, outputs: 2 * outputs}
+	if text == "" {
+		return r, nil
+	}
+	err := fmt.Errorf("is none of two networks at one input; beside --other write %s:TOL or %s, or a --property of both outputs", relationWithin, relationSameClass)
+	if by, ok := strings.CutPrefix(text, relationWithin+":"); ok {
+		err = r.asksWithin(by)
+	} else if text == relationSameClass {
+		err = r.asksClass()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--relation %s: %w", quote(text), err)
@@ -253,10 +277,10 @@ func (r *Relation) Extend(t *Task, n *Norm) error {
 	case r == nil:
 		return nil
 	case t.Ball != nil:
-		return errors.New("--relation is for boxes of inputs, not for --norm 1 or 2: leave one of them out")
+		return errors.New("--relation and --other are for boxes of inputs, not for --norm 1 or 2: leave one of them out")
 	case t.Label >= 0:
-		return errors.New("--relation is about outputs at two inputs, and the property about one class: write rows of both outputs, or use same_class")
-	case !r.Adds && len(t.T) != 1:
+		return errors.New("--relation and --other are about two lists of outputs, and the property about one class: write rows of both outputs, or use same_class")
+	case !r.Adds && len(r.At) > 0 && len(t.T) != 1:
 		return fmt.Errorf("--relation fair and swap are for one box of inputs, and T has %d: write a property for each", len(t.T))
 	}
 	if err := t.Check(r.inputs, r.outputs); err != nil {

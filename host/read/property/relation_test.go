@@ -1,9 +1,11 @@
 package property
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -30,9 +32,13 @@ func TestReadRelation(t *testing.T) {
 		}
 		for words, want := range map[string]bool{
 			"monotone:1:[0,0.1]": rises, "falling:1:[0,1/3]": falls, "fair:0,2:0.5": within, "fair:1:3:0.5": within, "fair:0:same_class": same,
-			"lipschitz:5:0.1": within, "lipschitz:1/3:1.5": within, "same_class:0.1": same,
+			"lipschitz:5:0.1": within, "lipschitz:1/3:1.5": within, "same_class:0.1": same, "within:0.5": within, "same_class": same,
 		} {
-			r, err := ReadRelation(words, 3, m)
+			read := ReadRelation
+			if words == "within:0.5" || words == "same_class" {
+				read = ReadComparison
+			}
+			r, err := read(words, 3, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +70,7 @@ func TestReadRelation(t *testing.T) {
 func TestReadRelationRefuses(t *testing.T) {
 	for _, words := range []string{
 		"monoton:0:[0,1]", "monotone", "monotone:0", "monotone:3:[0,1]", "monotone:0,1:[0,1]", "monotone:0:[-1,1]", "falling:0:[0,]", "step:0:[1,0]", "step:0:[0,1],[0,1]",
-		"fair:0", "fair:0:", "fair:0:-1", "fair:7:1", "fair:0:other", "swap", "lipschitz:1", "lipschitz:-1:1", "lipschitz:1:-1", "lipschitz:1e300:1e300", "lipschitz:x:1", "same_class:", "near:nan", ":", "near:r.npy",
+		"fair:0", "fair:0:", "fair:0:-1", "fair:7:1", "fair:0:other", "swap", "lipschitz:1", "lipschitz:-1:1", "lipschitz:1:-1", "lipschitz:1e300:1e300", "lipschitz:x:1", "same_class:", "near:nan", ":", "near:r.npy", "within:1", "same_class",
 	} {
 		if _, err := ReadRelation(words, 3, 2); err == nil || !strings.HasPrefix(err.Error(), "--relation ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", words, err)
@@ -79,8 +85,18 @@ func TestReadRelationRefuses(t *testing.T) {
 			t.Errorf("%q: %v", words, err)
 		}
 	}
-	if _, err := ReadRelation("same_class:1", 3, 1); err == nil {
+	for _, words := range []string{"within", "within:", "within:-1", "within:x", "within:1:2", "same_class:1", "swap:0", "near:1", "lipschitz:1:1", ":"} {
+		if _, err := ReadComparison(words, 3, 2); err == nil || !strings.HasPrefix(err.Error(), "--relation ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q of two networks: %v", words, err)
+		}
+	}
+	_, err := ReadRelation("same_class:1", 3, 1)
+	_, twice := ReadComparison("same_class", 3, 1)
+	if err == nil || twice == nil {
 		t.Error("one output has classes")
+	}
+	if r, err := ReadComparison("", 3, 2); err != nil || r.safe != nil {
+		t.Errorf("%v: no words say what is asked", err)
 	}
 }
 
@@ -129,6 +145,11 @@ func TestExtend(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := Box{[]float64{-1, 0.25}, []float64{1, 0.5}}
+	both, err := ReadComparison("within:1", 2, 1)
+	two := Task{Label: -1, T: []Box{box, box}, Inner: []Box{{}, box}, S: Safe{Any: [][]int{nil}}}
+	if err = cmp.Or(err, both.Extend(&two, nil)); err != nil || !reflect.DeepEqual(two.T, []Box{box, box}) || !reflect.DeepEqual(two.Inner, []Box{{}, box}) {
+		t.Errorf("%v: two networks at one input: %+v", err, two)
+	}
 	task := Task{Label: -1, T: []Box{box}, Inner: []Box{{}}, S: Safe{Any: [][]int{nil}}}
 	if err := r.Extend(&task, nil); err != nil || task.T[0].Lo[2] != 0.25 || task.T[0].Hi[2] != 0.5 || task.Inner[0].Lo != nil {
 		t.Errorf("%v: %v", task, err)

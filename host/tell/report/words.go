@@ -105,7 +105,12 @@ func region(r *record.Record) string {
 	if r.InputNoise != "" {
 		words = "of inputs with normal noise of standard deviation " + shown(r.InputNoise) + ", not clipped, added after: " + words
 	}
-	if r.Relation != "" {
+	switch {
+	case r.Other != "" && r.Relation != "":
+		words = "outputs of each network and of " + shown(summary.Base(r.Other)) + ", " + shown(r.Relation) + ": " + words
+	case r.Other != "":
+		words = "outputs of each network, then of " + shown(summary.Base(r.Other)) + ": " + words
+	case r.Relation != "":
 		words = "of pairs of inputs, " + shown(r.Relation) + ", the first from: " + words
 	}
 	if r.Norm != "" {
