@@ -49,7 +49,9 @@ func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	if work > mostConcave {
 		return nil
 	}
-	c.share = 0x1p-52 * float64(8*most+64)
+	// Sums over one layer are nested in those over the next: of n numbers in H hidden layers at most n H (H + 1)/2 + 4 n H
+	// roundings meet in one.
+	c.share = 0x1p-52 * float64((8*most+64)*(len(c.layers)-1)*(len(c.layers)-1))
 	first, sd := &c.layers[0], post.Layers[0].Bias.SdHi
 	in, out := first.Inputs(), first.Outputs()
 	c.noise, c.sd = make([][]float64, out), make([]float64, out)
@@ -378,13 +380,14 @@ func (t *concaveItem) noiseOf(f *concave) float64 {
 				}
 			}
 		}
-		sum += 2*math.Abs(dot(of, f.centre)) + math.Abs(dot(of, g))
+		part := 2*math.Abs(dot(of, f.centre)) + math.Abs(dot(of, g))
 		for _, other := range f.gens[:at] {
-			sum += 2 * math.Abs(dot(of, other))
+			part += 2 * math.Abs(dot(of, other))
 		}
 		for o, x := range of {
-			sum += float64(2 * math.Abs(x) * f.axis[o])
+			part += float64(2 * math.Abs(x) * f.axis[o])
 		}
+		sum += part // one by one there would be more roundings than pairs of layers' units
 	}
 	return max(0, sum) + float64(8*t.share*float64(reach*reach)) + 0x1p-900
 }

@@ -1,0 +1,231 @@
+package bound
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/internal/testscale"
+)
+
+// function is what below bounds, at noise of the inputs, in the first pre-activations, and of each hidden layer.
+func (t *concaveItem) function(l int, s []float64, c float64, slope func(share float64) float64, keep int, first []float64, noise [][]float64) float64 {
+	for ; l >= 0; l-- {
+		u, kept, to := &t.hidden[l], map[int]bool{}, make([]float64, len(s))
+		for _, i := range u.order {
+			if s[i] < -leastKept && (l == 0 || len(kept) < keep) {
+				kept[i] = true
+			}
+		}
+		for i, x := range s {
+			switch lo, hi := u.lo[i], u.hi[i]; {
+			case hi <= 0:
+			case lo >= 0:
+				to[i] = x
+			case kept[i]:
+				c += x * max(0, t.above(l, i, first, noise))
+			case x > 0:
+				to[i] = x * slope(hi/(hi-lo))
+			default: // the chord
+				to[i] = x * hi / (hi - lo)
+				c -= to[i] * lo
+			}
+			c += to[i] * noise[l][i]
+		}
+		if s = to; l > 0 {
+			s, c = t.rowBelow(l, to, c)
+		}
+	}
+	for i, x := range s {
+		c += x * (t.middle[i] + first[i])
+	}
+	return c
+}
+
+func (t *concaveItem) rowBelow(l int, s []float64, c float64) ([]float64, float64) {
+	k := &t.layers[l]
+	to := make([]float64, k.Inputs())
+	for i, x := range s {
+		c += x * k.Bias.Mean[i]
+		for j := range to {
+			to[j] += x * k.Weight.Mean[j*len(s)+i]
+		}
+	}
+	return to, c
+}
+
+// above is the convex function above unit i of hidden layer l.
+func (t *concaveItem) above(l, i int, first []float64, noise [][]float64) float64 {
+	if l == 0 {
+		return t.middle[i] + first[i] + noise[0][i]
+	}
+	s, c := t.rowBelow(l, unitRow(len(noise[l]), i, -1), 0)
+	return noise[l][i] - t.function(l-1, s, c, concaveSlopes[0], len(s), first, noise)
+}
+
+// TestConcaveFunction evaluates the functions at drawn noise: they are below the row wherever hidden bounds hold, their
+// mean is no less than what is said of it, and their gradients have no more variance, and vary no more, than is said of
+// each level.
+func TestConcaveFunction(t *testing.T) {
+	r := rand.New(rand.NewPCG(48, 7))
+	inside := 0
+	for i := range testscale.Cases(t, 120) {
+		sizes := [][]int{{2, 4, 1}, {2, 4, 4, 1}, {1, 3, 3, 3, 1}}[i%3]
+		base := &posterior.Posterior{Scale: posterior.ScaleSD}
+		for k := range len(sizes) - 1 {
+			a := network.Activation{Kind: network.ReLU}
+			if k == len(sizes)-2 {
+				a = network.Activation{}
+			}
+			in, out := sizes[k], sizes[k+1]
+			base.Layers = append(base.Layers, posterior.Layer{Layer: network.DenseLayer(in, out, a),
+				Weight: posterior.NewParams(normals(r, in*out, 1), make([]float64, in*out), posterior.ScaleSD),
+				Bias:   posterior.NewParams(normals(r, out, 0.5), make([]float64, out), posterior.ScaleSD)})
+		}
+		sd := make([]float64, sizes[0])
+		for j := range sd {
+			sd[j] = 0.125 + r.Float64()
+		}
+		post, err := base.WithInputNoise(sd, sd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, hidden := normals(r, sizes[0], 1), len(sizes)-2
+		at := newConcaveNet(post).at(x, x)
+		own := make([][]float64, hidden)
+		network := func(first []float64, noise [][]float64) (all [][]float64) {
+			z := at.middle
+			for l, k := range at.layers {
+				y := make([]float64, k.Outputs())
+				for o := range y {
+					if y[o] = k.Bias.Mean[o]; l == 0 {
+						y[o] = z[o] + first[o]
+					}
+					for j := range z {
+						if l > 0 {
+							y[o] += max(0, z[j]) * k.Weight.Mean[j*len(y)+o]
+						}
+					}
+					if l < hidden {
+						y[o] += noise[l][o]
+					}
+				}
+				z, all = y, append(all, y)
+			}
+			return all
+		}
+		draw := func() (first []float64, noise [][]float64) {
+			first, noise = make([]float64, sizes[1]), make([][]float64, hidden)
+			for j, s := range sd {
+				xi := s * r.NormFloat64()
+				for o := range first {
+					first[o] += xi * at.layers[0].Weight.Mean[j*len(first)+o]
+				}
+			}
+			for l := range noise {
+				for u := range sizes[l+1] {
+					noise[l] = append(noise[l], own[l][u]*r.NormFloat64())
+				}
+			}
+			return first, noise
+		}
+		for l := range own {
+			own[l] = make([]float64, sizes[l+1])
+			for u := range own[l] {
+				own[l][u] = r.Float64() / 2
+			}
+		}
+		lo, hi := make([][]float64, hidden), make([][]float64, hidden)
+		for d := range 50 {
+			for l, y := range network(draw())[:hidden] {
+				if d == 0 {
+					lo[l], hi[l] = append(lo[l], y...), append(hi[l], y...)
+				}
+				for u, v := range y {
+					lo[l][u], hi[l][u] = min(lo[l][u], v-0.25), max(hi[l][u], v+0.25)
+				}
+			}
+		}
+		vary := normals(r, 4, 1.0/16)
+		for l := range own {
+			variance := make([]float64, sizes[l+1])
+			for u, s := range own[l] {
+				variance[u], vary[u] = s*s, math.Abs(vary[u])
+			}
+			at.addUnits(lo[l], hi[l], variance, vary[:len(variance)])
+		}
+		k, slope, keep := &at.layers[hidden], concaveSlopes[r.IntN(len(concaveSlopes))], r.IntN(5)
+		s, c := k.Weight.Mean, k.Bias.Mean[0]
+		f := at.below(hidden-1, s, c, slope, keep)
+		mean, sum, square := at.down(f.mean), 0.0, 0.0
+		var said []float64
+		total := at.variance(&f, func(v float64) { said = append(said, v) })
+		const draws = 1000
+		for range draws {
+			first, noise := draw()
+			value := at.function(hidden-1, s, c, slope, keep, first, noise)
+			sum, square = sum+value, square+value*value
+			all, holds := network(first, noise), true
+			for l := range own {
+				for u, v := range all[l] {
+					holds = holds && lo[l][u] <= v && v <= hi[l][u]
+				}
+			}
+			if inside++; !holds {
+				inside--
+			} else if row := all[hidden][0]; value > row+1e-9 {
+				t.Fatalf("case %d: the function is %v, the row %v", i, value, row)
+			}
+		}
+		sum, square = sum/draws, square/draws
+		if off := 5 * math.Sqrt((square-sum*sum)/draws); mean > sum+off+1e-9 {
+			t.Errorf("case %d: a mean of %v, that of draws is %v, 5 deviations are %v", i, mean, sum, off)
+		}
+		if square-sum*sum > 1.3*total {
+			t.Errorf("case %d: a variance of %v, that of draws is %v", i, total, square-sum*sum)
+		}
+		for range 30 {
+			first, noise := draw()
+			slopes := func(list []float64) []float64 {
+				g, before := make([]float64, len(list)), at.function(hidden-1, s, c, slope, keep, first, noise)
+				for u, v := range list {
+					const step = 1e-6
+					list[u] = v + step
+					g[u] = (at.function(hidden-1, s, c, slope, keep, first, noise) - before) / step
+					list[u] = v
+				}
+				return g
+			}
+			g, least := slopes(first), mean
+			v, inputs := 0.0, &at.layers[0].Weight
+			for j, s := range sd {
+				of := 0.0
+				for u, x := range g {
+					of += s * x * inputs.Mean[j*len(g)+u]
+				}
+				v += of * of
+			}
+			if v > said[0]*(1+1e-6)+1e-8 {
+				t.Errorf("case %d: noise of inputs has a variance of %v, a gradient has %v", i, said[0], v)
+			}
+			for l := range noise {
+				v := 0.0
+				for u, x := range slopes(noise[l]) {
+					v += x * x * own[l][u] * own[l][u]
+					least -= math.Abs(x) * vary[u]
+				}
+				if v > said[l+1]*(1+1e-6)+1e-8 {
+					t.Errorf("case %d: layer %d has a variance of %v, a gradient has %v", i, l, said[l+1], v)
+				}
+			}
+			if has := at.lo(&f); has > least+1e-7 {
+				t.Errorf("case %d: %v with what varies, less slopes of a gradient %v", i, has, least)
+			}
+		}
+	}
+	if inside == 0 {
+		t.Error("hidden bounds never hold")
+	}
+}
