@@ -24,6 +24,9 @@ type concaveNet struct {
 	share float64
 }
 
+// leastVariance is what lesser ones count as, as they may be less by a large part than the square that they are.
+const leastVariance = 0x1p-960
+
 // mostConcave bounds the products that a pass is worth.
 const mostConcave = 1e9
 
@@ -60,6 +63,9 @@ func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	}
 	for j := range in {
 		row, v := first.Weight.Mean[j*out:(j+1)*out], float64(sd[j]*sd[j])
+		if sd[j] > 0 {
+			v = max(v, leastVariance)
+		}
 		for i, w := range row {
 			scaled, to := float64(w*v), c.noise[i]
 			for o := range i + 1 {
@@ -319,7 +325,7 @@ func (t *concaveItem) variance(f *concave, each func(v float64)) float64 {
 	for l, list := range f.most {
 		v := 0.0
 		for i, m := range list {
-			v += float64(float64(m*m) * t.hidden[l].variance[i])
+			v += float64(m * float64(m*t.hidden[l].variance[i]))
 		}
 		v = float64(v*(1+t.share)) + 0x1p-900
 		if total += v; each != nil && l < len(t.hidden) {

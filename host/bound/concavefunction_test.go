@@ -229,3 +229,31 @@ func TestConcaveFunction(t *testing.T) {
 		t.Error("hidden bounds never hold")
 	}
 }
+
+// TestConcaveScales: what squares do not reach is not lost, of noise of the inputs and of layers.
+func TestConcaveScales(t *testing.T) {
+	certain := func(list ...float64) posterior.Params {
+		return posterior.NewParams(list, make([]float64, len(list)), posterior.ScaleSD)
+	}
+	for _, e := range []int{0, 300, 540} {
+		base := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+			{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: certain(math.Ldexp(1, e)), Bias: certain(1)},
+			{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: certain(1), Bias: certain(0)}}}
+		sd := []float64{math.Ldexp(1, -e)}
+		post, err := base.WithInputNoise(sd, sd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := newConcaveNet(post).at([]float64{0}, []float64{0})
+		at.addUnits([]float64{-4}, []float64{6}, []float64{0}, []float64{0})
+		f := at.below(0, []float64{-1}, 2, concaveSlopes[0], 1)
+		if mean, v := at.down(f.mean), at.variance(&f, nil); mean > 0.9166845294122178 || v < 1 {
+			t.Errorf("2 - max(1 + n, 0) with weights of 2^%d: mean %v, variance %v", e, mean, v)
+		}
+	}
+	at := &concaveItem{concaveNet: &concaveNet{}, hidden: []concaveUnits{{variance: []float64{0x1p1000}}}}
+	f := concave{most: [][]float64{{0x1p-540}}}
+	if v := at.variance(&f, nil); v < 0x1p-80 {
+		t.Errorf("a variance of 2^1000 times the square of 2^-540 is %v", v)
+	}
+}
