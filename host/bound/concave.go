@@ -131,9 +131,9 @@ func (c *concaveNet) at(lo, hi []float64) *concaveItem {
 		sum.add(l.Bias.Mean[i])
 		wide := 0.0
 		for j, a := range lo {
-			w, x := l.Weight.Mean[j*out+i], a/2+hi[j]/2
+			w, x := l.Weight.Mean[j*out+i], a+(hi[j]-a)/2
 			sum.add(float64(w * x))
-			wide += float64(math.Abs(w) * (hi[j] - a))
+			wide += float64(math.Abs(w) * max(x-a, hi[j]-x))
 		}
 		t.middle[i], t.radius[i] = sum.v, wide+float64(c.share*(sum.size+wide))+0x1p-900
 	}

@@ -2,6 +2,7 @@ package bound
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -255,5 +256,48 @@ func TestConcaveScales(t *testing.T) {
 	f := concave{most: [][]float64{{0x1p-540}}}
 	if v := at.variance(&f, nil); v < 0x1p-80 {
 		t.Errorf("a variance of 2^1000 times the square of 2^-540 is %v", v)
+	}
+}
+
+// TestConcaveBoxes: the first pre-activations over a box are within middle and radius, which are no wider than roundings
+// need; also of points that are next to 0, with weights that are huge.
+func TestConcaveBoxes(t *testing.T) {
+	r := rand.New(rand.NewPCG(48, 8))
+	for i := range testscale.Cases(t, 200) {
+		in := 1 + i%3
+		w, b, lo, hi := normals(r, in, 1), normals(r, 1, 1), normals(r, in, 1), make([]float64, in)
+		for j := range lo {
+			hi[j] = lo[j] + []float64{0, 0.5, 3}[r.IntN(3)]*r.Float64()
+			if i%10 == 9 {
+				w[j], b[0], lo[j], hi[j] = 0x1p1000*w[j], 0, 0x1p-1074, 0x1p-1074*float64(1+r.IntN(3))
+			}
+		}
+		zero := func(n int) []float64 { return make([]float64, n) }
+		base := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+			{Layer: network.DenseLayer(in, 1, network.Activation{Kind: network.ReLU}), Weight: posterior.NewParams(w, zero(in), posterior.ScaleSD), Bias: posterior.NewParams(b, zero(1), posterior.ScaleSD)},
+			{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: posterior.NewParams(zero(1), zero(1), posterior.ScaleSD), Bias: posterior.NewParams(zero(1), zero(1), posterior.ScaleSD)}}}
+		post, err := base.WithInputNoise(zero(in), zero(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := newConcaveNet(post).at(lo, hi)
+		least, most, size := fraction(b[0]), fraction(b[0]), math.Abs(b[0])
+		for j, x := range w {
+			a, c := new(big.Rat).Mul(fraction(x), fraction(lo[j])), new(big.Rat).Mul(fraction(x), fraction(hi[j]))
+			if a.Cmp(c) > 0 {
+				a, c = c, a
+			}
+			least.Add(least, a)
+			most.Add(most, c)
+			size += math.Abs(x) * max(math.Abs(lo[j]), math.Abs(hi[j]))
+		}
+		from := new(big.Rat).Sub(fraction(at.middle[0]), fraction(at.radius[0]))
+		to := new(big.Rat).Add(fraction(at.middle[0]), fraction(at.radius[0]))
+		if from.Cmp(least) > 0 || to.Cmp(most) < 0 {
+			t.Errorf("case %d: %v +- %v is not all of [%v, %v]", i, at.middle, at.radius, least.FloatString(20), most.FloatString(20))
+		}
+		if wide, _ := new(big.Rat).Sub(most, least).Float64(); i%10 != 9 && at.radius[0] > wide/2*(1+1e-9)+1e-9*size {
+			t.Errorf("case %d: a radius of %v, half the width is %v", i, at.radius, wide/2)
+		}
 	}
 }
