@@ -25,7 +25,7 @@ type concaveNet struct {
 }
 
 // leastVariance is what lesser ones count as, as they may be less by a large part than the square that they are.
-const leastVariance = 0x1p-960
+const leastVariance = 0x1p-1020
 
 // mostConcave bounds the products that a pass is worth.
 const mostConcave = 1e9

@@ -66,6 +66,30 @@ func (t *concaveItem) above(l, i int, first []float64, noise [][]float64) float6
 	return noise[l][i] - t.function(l-1, s, c, concaveSlopes[0], len(s), first, noise)
 }
 
+// slopesOf are the slopes of a function in each number of a list.
+func slopesOf(list []float64, value func() float64) []float64 {
+	const step = 1e-6
+	g, before := make([]float64, len(list)), value()
+	for u, v := range list {
+		list[u] = v + step
+		g[u] = (value() - before) / step
+		list[u] = v
+	}
+	return g
+}
+
+// ofInputs is the variance that noise of the inputs brings to slopes of the first pre-activations.
+func (t *concaveItem) ofInputs(g, sd []float64) (v float64) {
+	for j, s := range sd {
+		of := 0.0
+		for u, x := range g {
+			of += s * x * t.layers[0].Weight.Mean[j*len(g)+u]
+		}
+		v += of * of
+	}
+	return v
+}
+
 // TestConcaveFunction evaluates the functions at drawn noise: they are below the row wherever hidden bounds hold, their
 // mean is no less than what is said of it, and their gradients have no more variance, and vary no more, than is said of
 // each level.
@@ -155,6 +179,25 @@ func TestConcaveFunction(t *testing.T) {
 			for u, s := range own[l] {
 				variance[u], vary[u] = s*s, math.Abs(vary[u])
 			}
+			for u := range own[l] {
+				sign := float64(2*r.IntN(2) - 1)
+				if l == 0 {
+					continue // bounded otherwise
+				}
+				f, q := at.unit(l, u, sign, -2, variance[u]), 2.0
+				s, c := at.rowBelow(l, unitRow(len(variance), u, sign), 0)
+				first, noise := draw()
+				value := func() float64 { return at.function(l-1, s, c, concaveSlopes[0], len(s), first, noise) }
+				least, v := at.down(f.mean)-vary[u], variance[u]+at.ofInputs(slopesOf(first, value), sd)
+				for below := range l {
+					for j, x := range slopesOf(noise[below], value) {
+						v, least = v+x*x*own[below][j]*own[below][j], least-math.Abs(x)*vary[j]
+					}
+				}
+				if has, most := at.unitLo(l, u, sign, q, variance[u], vary[u]), least-q*math.Sqrt(v); has > most+1e-6 {
+					t.Errorf("case %d: unit %d of layer %d is at least %v, by a gradient %v", i, u, l, has, most)
+				}
+			}
 			at.addUnits(lo[l], hi[l], variance, vary[:len(variance)])
 		}
 		k, slope, keep := &at.layers[hidden], concaveSlopes[r.IntN(len(concaveSlopes))], r.IntN(5)
@@ -174,40 +217,27 @@ func TestConcaveFunction(t *testing.T) {
 					holds = holds && lo[l][u] <= v && v <= hi[l][u]
 				}
 			}
-			if inside++; !holds {
-				inside--
-			} else if row := all[hidden][0]; value > row+1e-9 {
-				t.Fatalf("case %d: the function is %v, the row %v", i, value, row)
+			if !holds {
+				continue
+			}
+			if inside++; value > all[hidden][0]+1e-9 {
+				t.Fatalf("case %d: the function is %v, the row %v", i, value, all[hidden][0])
 			}
 		}
 		sum, square = sum/draws, square/draws
 		if off := 5 * math.Sqrt((square-sum*sum)/draws); mean > sum+off+1e-9 {
 			t.Errorf("case %d: a mean of %v, that of draws is %v, 5 deviations are %v", i, mean, sum, off)
 		}
-		if square-sum*sum > 1.3*total {
+		if square-sum*sum > 1.3*total+1e-9 {
 			t.Errorf("case %d: a variance of %v, that of draws is %v", i, total, square-sum*sum)
 		}
 		for range 30 {
 			first, noise := draw()
 			slopes := func(list []float64) []float64 {
-				g, before := make([]float64, len(list)), at.function(hidden-1, s, c, slope, keep, first, noise)
-				for u, v := range list {
-					const step = 1e-6
-					list[u] = v + step
-					g[u] = (at.function(hidden-1, s, c, slope, keep, first, noise) - before) / step
-					list[u] = v
-				}
-				return g
+				return slopesOf(list, func() float64 { return at.function(hidden-1, s, c, slope, keep, first, noise) })
 			}
 			g, least := slopes(first), mean
-			v, inputs := 0.0, &at.layers[0].Weight
-			for j, s := range sd {
-				of := 0.0
-				for u, x := range g {
-					of += s * x * inputs.Mean[j*len(g)+u]
-				}
-				v += of * of
-			}
+			v := at.ofInputs(g, sd)
 			if v > said[0]*(1+1e-6)+1e-8 {
 				t.Errorf("case %d: noise of inputs has a variance of %v, a gradient has %v", i, said[0], v)
 			}
@@ -236,7 +266,7 @@ func TestConcaveScales(t *testing.T) {
 	certain := func(list ...float64) posterior.Params {
 		return posterior.NewParams(list, make([]float64, len(list)), posterior.ScaleSD)
 	}
-	for _, e := range []int{0, 300, 540} {
+	for _, e := range []int{0, 300, 500, 540} {
 		base := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 			{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: certain(math.Ldexp(1, e)), Bias: certain(1)},
 			{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: certain(1), Bias: certain(0)}}}
@@ -248,9 +278,12 @@ func TestConcaveScales(t *testing.T) {
 		at := newConcaveNet(post).at([]float64{0}, []float64{0})
 		at.addUnits([]float64{-4}, []float64{6}, []float64{0}, []float64{0})
 		f := at.below(0, []float64{-1}, 2, concaveSlopes[0], 1)
-		if mean, v := at.down(f.mean), at.variance(&f, nil); mean > 0.9166845294122178 || v < 1 {
+		if mean, v := at.down(f.mean), at.variance(&f, nil); mean > 0.9166845294122178 || v < 1 || e <= 500 && v > 1+1e-9 {
 			t.Errorf("2 - max(1 + n, 0) with weights of 2^%d: mean %v, variance %v", e, mean, v)
 		}
+	}
+	if v, least := wholeVariance(1, 0.5), 2.646013219; v < least || v > least+1e-6 { // (1 + 0.5 sqrt(pi/2))^2
+		t.Errorf("a deviation of 1 less |D| 0.5 sqrt(pi/2) has the variance %v, not %v", v, least)
 	}
 	at := &concaveItem{concaveNet: &concaveNet{}, hidden: []concaveUnits{{variance: []float64{0x1p1000}}}}
 	f := concave{most: [][]float64{{0x1p-540}}}
