@@ -24,6 +24,9 @@ type concaveNet struct {
 	share float64
 }
 
+// leastVariance is what lesser ones count as, as they may be less by a large part than the square that they are.
+const leastVariance = 0x1p-1020
+
 // mostConcave bounds the products that a pass is worth.
 const mostConcave = 1e9
 
@@ -49,7 +52,9 @@ func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	if work > mostConcave {
 		return nil
 	}
-	c.share = 0x1p-52 * float64(8*most+64)
+	// Sums over one layer are nested in those over the next: of n numbers in H hidden layers at most n H (H + 1)/2 + 4 n H
+	// roundings meet in one.
+	c.share = 0x1p-52 * float64((8*most+64)*(len(c.layers)-1)*(len(c.layers)-1))
 	first, sd := &c.layers[0], post.Layers[0].Bias.SdHi
 	in, out := first.Inputs(), first.Outputs()
 	c.noise, c.sd = make([][]float64, out), make([]float64, out)
@@ -58,6 +63,9 @@ func newConcaveNet(post *posterior.Posterior) *concaveNet {
 	}
 	for j := range in {
 		row, v := first.Weight.Mean[j*out:(j+1)*out], float64(sd[j]*sd[j])
+		if sd[j] > 0 {
+			v = max(v, leastVariance)
+		}
 		for i, w := range row {
 			scaled, to := float64(w*v), c.noise[i]
 			for o := range i + 1 {
@@ -123,9 +131,9 @@ func (c *concaveNet) at(lo, hi []float64) *concaveItem {
 		sum.add(l.Bias.Mean[i])
 		wide := 0.0
 		for j, a := range lo {
-			w, x := l.Weight.Mean[j*out+i], a/2+hi[j]/2
+			w, x := l.Weight.Mean[j*out+i], a+(hi[j]-a)/2
 			sum.add(float64(w * x))
-			wide += float64(math.Abs(w) * (hi[j] - a))
+			wide += float64(math.Abs(w) * max(x-a, hi[j]-x))
 		}
 		t.middle[i], t.radius[i] = sum.v, wide+float64(c.share*(sum.size+wide))+0x1p-900
 	}
@@ -317,7 +325,7 @@ func (t *concaveItem) variance(f *concave, each func(v float64)) float64 {
 	for l, list := range f.most {
 		v := 0.0
 		for i, m := range list {
-			v += float64(float64(m*m) * t.hidden[l].variance[i])
+			v += float64(m * float64(m*t.hidden[l].variance[i]))
 		}
 		v = float64(v*(1+t.share)) + 0x1p-900
 		if total += v; each != nil && l < len(t.hidden) {
@@ -378,13 +386,14 @@ func (t *concaveItem) noiseOf(f *concave) float64 {
 				}
 			}
 		}
-		sum += 2*math.Abs(dot(of, f.centre)) + math.Abs(dot(of, g))
+		part := 2*math.Abs(dot(of, f.centre)) + math.Abs(dot(of, g))
 		for _, other := range f.gens[:at] {
-			sum += 2 * math.Abs(dot(of, other))
+			part += 2 * math.Abs(dot(of, other))
 		}
 		for o, x := range of {
-			sum += float64(2 * math.Abs(x) * f.axis[o])
+			part += float64(2 * math.Abs(x) * f.axis[o])
 		}
+		sum += part // one by one there would be more roundings than pairs of layers' units
 	}
 	return max(0, sum) + float64(8*t.share*float64(reach*reach)) + 0x1p-900
 }

@@ -40,6 +40,12 @@ func (t *concaveItem) row(s []float64, c, mean, own float64) concaveRow {
 // changes by at most sqrt(pi/2) times that.
 const rootHalfPi = 1.2533141373155006
 
+// wholeVariance is that of a unit's noise at a point of T less what it varies by over T, of this mean.
+func wholeVariance(v, vary float64) float64 {
+	sd := math.Sqrt(v) + float64(rootHalfPi*vary)
+	return float64(float64(sd*sd)*(1+0x1p-50)) + 0x1p-900
+}
+
 // tightenConcave bounds the units of hidden layer k at points with noise of the inputs, and keeps what is known of them.
 func (p *clbpPass) tightenConcave(k int) {
 	if p.concave == nil || p.ball != nil || k == 0 || p.err != nil {
@@ -57,8 +63,7 @@ func (p *clbpPass) tightenConcave(k int) {
 		}
 	}
 	for u, v := range own {
-		sd := math.Sqrt(v) + float64(rootHalfPi*vary[u])
-		own[u] = float64(float64(sd*sd)*(1+0x1p-50)) + 0x1p-900
+		own[u] = wholeVariance(v, vary[u])
 	}
 	if k == 1 {
 		if err := p.startConcave(); err != nil {
