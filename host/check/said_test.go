@@ -271,8 +271,8 @@ func moreThan(field, value, than string) bool {
 	x, err := strconv.ParseFloat(value, 64)
 	y, err2 := strconv.ParseFloat(than, 64)
 	switch {
-	case err != nil: // less than nothing is claimed by null, and what is no number is refused
-		return value != "null"
+	case err != nil: // no more is claimed by null, or without the field, and what is no number is refused
+		return value != "null" && value != ""
 	case err2 != nil:
 		return true
 	case slices.Contains([]string{"p_upper", "inf_prob_upper", "upper", "rival_upper"}, name):

@@ -28,7 +28,7 @@ var Table = []Field{
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower, or `statistical`, which gives none; with `auto` the best, or the first tried if nothing was proved"},
 	{Name: "gamma", Type: "number, omitted", Class: Certificate, Doc: "half-width of weight boxes in standard deviations"},
 	{Name: "samples", Type: "integer, omitted", Class: Compared, Doc: "how many weight boxes were drawn, or how many networks a finite posterior has"},
-	{Name: "boxes_tried", Type: "integer, omitted", Class: Said, Doc: "weight boxes propagated"},
+	{Name: "boxes_tried", Type: "integer, omitted", Class: Compared, Doc: "weight boxes propagated"},
 	{Name: "safe_boxes", Type: "integer, omitted", Class: Compared, Said: "beyond what `proof` and `margin` show", Doc: "verified weight boxes, which p_lower was chosen from"},
 	{Name: "cells", Type: "integer, omitted", Class: Compared, Said: "if p_lower is 0", Doc: "into how many cells T was cut"},
 	{Name: "tau", Type: "number, omitted", Class: Compared, Said: "if p_lower is 0", Doc: "clbp, phases, chernoff: the largest failure budget of a hidden bound"},
