@@ -3,6 +3,7 @@ package certify
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,13 @@ func TestOtherRefused(t *testing.T) {
 		if _, err := job(change).Run(t.Context()); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, words)
 		}
+	}
+	if _, err := job(func(j *Job) { j.Out = Output{Path: g, Overwrite: true} }).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "g.npz") {
+		t.Errorf("the other network is replaced: %v", err)
+	}
+	noise := file(t, "noise.npy", "")
+	if !slices.Contains(job(func(j *Job) { j.Tasks.Points.InputNoise = noise }).inputs(), noise) {
+		t.Error("the noise of inputs may be replaced")
 	}
 	j := job(func(*Job) {})
 	refused(t, j.Tasks, tiny(t), "--other are for psafe certify")
