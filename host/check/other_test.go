@@ -277,6 +277,7 @@ func TestOtherForged(t *testing.T) {
 		"no other":               changed(t, beside, `"other":"[^"]*",`, ""),
 		"a box of one":           changed(t, box, `"property":"[^"]*"`, `"property":"output_box:[-99,99],[-99,99],[-99,99]"`),
 		"a class of the list":    changed(t, box, `"property":"[^"]*"`, `"property":"argmax_in:0,1,2"`),
+		"a digest of none":       changed(t, alone, `"activations"`, `"other_sha256":"`+string(bytes.Repeat([]byte("0"), 64))+`","activations"`),
 		"an other of none":       changed(t, alone, `"features_of"|"activations"`, `"other":"mean","activations"`),
 	} {
 		if passes(t, line) == nil {

@@ -13,6 +13,9 @@ import (
 // shape is the relation that a record is about, of two inputs or two networks, nil without, and how many outputs S
 // speaks of.
 func (f *files) shape(r *record.Record, post *posterior.Posterior) (*property.Relation, int, error) {
+	if r.Other == "" && r.OtherSHA256 != "" {
+		return nil, 0, errors.New("other_sha256: there is no other network")
+	}
 	if r.Relation == "" && r.Other == "" {
 		return nil, post.Outputs(), nil
 	}

@@ -178,6 +178,7 @@ func (p *Points) read(post *posterior.Posterior, times int) (*property.Points, [
 	if points, err = p.ordered(points, post, list); err != nil {
 		return nil, nil, nil, err
 	}
+	list.points = points
 	shape := points.Shape
 	if len(shape) < 2 {
 		shape = post.Input.Shape

@@ -79,6 +79,11 @@ func (r *ready) addPair() (err error) {
 	if r.tasks, err = r.Tasks.load(r.read); err != nil {
 		return err
 	}
+	if data := r.tasks.points; r.other != nil && data != nil {
+		if order, err := data.OrderOf(r.other.Input.Shape); err != nil || order != "" {
+			return fmt.Errorf("--other %s: it takes inputs of shape %v, and those of %s come as %v: give them as both networks take them, or say with --channels how that is", Printable(points.Other), r.other.Input.Shape, data.Source, data.Shape)
+		}
+	}
 	if r.post, err = r.about(r.read); err != nil {
 		return fmt.Errorf("%s: %s: %w", r.Posterior.Path, flag, err)
 	}

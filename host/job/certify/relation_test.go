@@ -2,13 +2,18 @@ package certify
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/format"
+	"psafe/host/read/npy"
+	"psafe/internal/testkit/checktest"
 )
 
 // TestRelationRefused: what has no bounds at two inputs says so in one line.
@@ -100,6 +105,13 @@ func TestOtherRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, words)
 		}
 	}
+	if _, err := job(func(j *Job) { j.Out = Output{Path: g, Overwrite: true} }).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "g.npz") {
+		t.Errorf("the other network is replaced: %v", err)
+	}
+	noise := file(t, "noise.npy", "")
+	if !slices.Contains(job(func(j *Job) { j.Tasks.Points.InputNoise = noise }).inputs(), noise) {
+		t.Error("the noise of inputs may be replaced")
+	}
 	j := job(func(*Job) {})
 	refused(t, j.Tasks, tiny(t), "--other are for psafe certify")
 	j.Out.Path = filepath.Join(dir, "out.jsonl")
@@ -120,5 +132,32 @@ func TestOtherRefused(t *testing.T) {
 	j.Out.Resume = true
 	if _, err := j.Run(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOtherImages: images that the other network's file takes in another order are refused; --channels says the order of
+// a posterior that knows none.
+func TestOtherImages(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 14))
+	network := func(name string, post *posterior.Posterior) string {
+		var text bytes.Buffer
+		if err := format.WriteNPZ(&text, post); err != nil {
+			t.Fatal(err)
+		}
+		return file(t, name, text.String())
+	}
+	f, g := checktest.RandomAbout(rng, 0, 0.01, 108, 2), checktest.RandomAbout(rng, 0, 0, 108, 2)
+	g.Input.Shape = []int{3, 6, 6}
+	data, err := npy.Encode(&npy.Array{Shape: []int{1, 6, 6, 3}, Data: make([]float64, 108), DType: "<f8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &Job{Posterior: Posterior{Path: network("f.npz", f)}, Tasks: around(file(t, "x.npy", string(data)), "0"), Open: onCPU}
+	j.Tasks.Points.Relation, j.Tasks.Points.Other = "within:1", network("g.npz", g)
+	for channels, words := range map[string]string{"": "--channels", "last": "--channels", "first": ""} {
+		j.Tasks.Points.Channels = channels
+		if _, err := j.Run(t.Context()); (err == nil) != (words == "") || err != nil && !strings.Contains(err.Error(), words) {
+			t.Errorf("channels %q: %v", channels, err)
+		}
 	}
 }

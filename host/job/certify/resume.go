@@ -108,8 +108,8 @@ func (r *ready) earlier(ctx context.Context) (*earlier, error) {
 // inputs are the files and folders that the job reads.
 func (j *Job) inputs() []string {
 	p := &j.Tasks.Points
-	files := append([]string{j.Posterior.Path, j.Posterior.Options.SDFile, j.Tasks.File, property.FileOf(p.Label)}, property.FilesOf(p.Inputs)...)
-	for _, text := range append([]string{p.Mean, p.Std, strings.Join(p.Clip, ",")}, property.SplitList(p.Eps)...) {
+	files := append([]string{j.Posterior.Path, j.Posterior.Options.SDFile, j.Tasks.File, property.FileOf(p.Label), p.otherFile()}, property.FilesOf(p.Inputs)...)
+	for _, text := range append([]string{p.Mean, p.Std, p.InputNoise, strings.Join(p.Clip, ",")}, property.SplitList(p.Eps)...) {
 		files = append(files, property.VectorFile(text))
 	}
 	return files

@@ -80,7 +80,9 @@ type taskList struct {
 	norm       norm
 	channels   string
 	relation   *property.Relation
-	notes      []Note
+	// points are those of the data file in the network's order, nil without.
+	points *property.Points
+	notes  []Note
 }
 
 // property names a task's property in records.

@@ -87,16 +87,36 @@ func (p *Posterior) MeanNetwork() (*Posterior, error) {
 
 // reads reports what keeps a network with the inputs of from reading those of in as they are.
 func (in *Input) reads(of *Input) error {
-	differ := func(a, b []float64) bool { return b != nil && !slices.Equal(a, b) }
+	long := func(shape []int) []int { // axes of length 1 say nothing
+		return slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 })
+	}
+	a, b := long(in.Shape), long(of.Shape)
+	normal := func(in *Input) bool { return in.Mean != nil || in.Std != nil }
 	switch {
-	case differ(in.Mean, of.Mean), differ(in.Std, of.Std):
+	case normal(of) && (!normal(in) || differ(in.Mean, of.Mean, 0) || differ(in.Std, of.Std, 1)):
 		return errors.New("the other network's file says that its inputs are normalised, and not as those of the posterior: save both with the same input.mean and input.std")
-	case of.Shape != nil && in.Shape != nil && !slices.Equal(of.Shape, in.Shape):
+	case len(a) > 1 && len(b) > 1 && !slices.Equal(a, b): // lists of one axis fit any
 		return fmt.Errorf("the other network takes inputs of shape %v, and the posterior of %v: save both with one", of.Shape, in.Shape)
 	case of.FeaturesOf != "" && of.FeaturesOf != in.FeaturesOf:
 		return fmt.Errorf("the other network's inputs are features of %.60q, and the posterior's are not: name one that reads the same", of.FeaturesOf)
 	}
 	return nil
+}
+
+// differ reports whether two files say different numbers of the inputs: one is for all, none is what is left out.
+func differ(a, b []float64, none float64) bool {
+	if len(a) == 0 {
+		a = []float64{none}
+	}
+	if len(b) == 0 {
+		b = []float64{none}
+	}
+	for j := range max(len(a), len(b)) {
+		if a[j%len(a)] != b[j%len(b)] {
+			return true
+		}
+	}
+	return false
 }
 
 // beside puts two networks beside each other: each part is a layer of one of them, the other being -1, or dense layers

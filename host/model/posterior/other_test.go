@@ -119,8 +119,8 @@ func TestWithOtherRefused(t *testing.T) {
 	}
 	for words, g := range map[string]*Posterior{
 		"one network, without deviations": f, "as many": chainOf(r, network.ReLU, 3, 4, 3).AtMean(), "has 2 inputs and 2": chainOf(r, network.ReLU, 2, 4, 2).AtMean(),
-		"not as those": of(func(in *Input) { in.Mean = []float64{0} }), "normalised": of(func(in *Input) { in.Std = []float64{1} }),
-		"shape [3 1]": of(func(in *Input) { in.Shape = []int{3, 1} }), "features": of(func(in *Input) { in.FeaturesOf = "a" }), "a set of 4": someSamples(t),
+		"not as those": of(func(in *Input) { in.Mean = []float64{0} }), "normalised": of(func(in *Input) { in.Std = []float64{1} }), "same input.mean": of(func(in *Input) { in.Mean = nil }),
+		"features": of(func(in *Input) { in.FeaturesOf = "a" }), "a set of 4": someSamples(t),
 	} {
 		if _, err := f.WithOther(g); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, words)
@@ -134,7 +134,17 @@ func TestWithOtherRefused(t *testing.T) {
 			t.Errorf("the mean of %v", kind)
 		}
 	}
-	if _, err := f.WithOther(of(func(*Input) {})); err != nil {
-		t.Error(err)
+	image, turned := chainOf(r, network.ReLU, 6, 2), chainOf(r, network.ReLU, 6, 2).AtMean()
+	image.Input.Shape, turned.Input.Shape = []int{1, 2, 3}, []int{3, 2}
+	if _, err := image.WithOther(turned); err == nil || !strings.Contains(err.Error(), "shape [3 2]") {
+		t.Errorf("another shape: %v", err)
+	}
+	for _, same := range []func(in *Input){
+		func(*Input) {}, func(in *Input) { *in = Input{} }, func(in *Input) { in.Shape = []int{3} },
+		func(in *Input) { in.Mean, in.Std = []float64{1, 1, 1}, []float64{2, 2, 2} }, func(in *Input) { in.Shape = []int{3, 1, 1} },
+	} {
+		if _, err := f.WithOther(of(same)); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -90,6 +90,17 @@ func TestReadForeign(t *testing.T) {
 	}
 }
 
+// TestReadExactForeign: of a file that does not say all, which no flag is for, the error says how to write one that does.
+func TestReadExactForeign(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list.pkl")
+	if err := os.WriteFile(path, []byte(pickled(pkList(smallArrays()...))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadExact(path); err == nil || !strings.Contains(err.Error(), "add --scale") || !strings.HasSuffix(err.Error(), "to psafe convert, and name the file that it writes") {
+		t.Error(err)
+	}
+}
+
 func TestReadForeignErrors(t *testing.T) {
 	a := smallArrays()
 	changed := func(i int, array string) []byte {

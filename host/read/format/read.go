@@ -68,6 +68,9 @@ func Read(path string, opt Options) (*posterior.Posterior, error) {
 // ReadExact reads a file that says all of itself, of which no numbers have to be rounded; an ONNX file is one network.
 func ReadExact(path string) (*posterior.Posterior, error) {
 	p, err := Read(path, Options{OneNetwork: true})
+	if err != nil && strings.Contains(err.Error(), ": add --") {
+		return nil, fmt.Errorf("%w to psafe convert, and name the file that it writes", err)
+	}
 	if err != nil {
 		return nil, err
 	}
