@@ -21,7 +21,7 @@ import (
 func TestInputNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 2))
 	lower, upper := 0, 0
-	for i := range testscale.Cases(t, 60) {
+	for i := range testscale.Cases(t, 45) {
 		shape := [][]int{{2, 4, 3}, {1, 3, 3, 2}}[rng.IntN(2)]
 		if i%5 == 4 {
 			shape = []int{2, 3, 3, 3, 2}

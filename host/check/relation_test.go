@@ -215,7 +215,7 @@ func TestRelationDrawn(t *testing.T) {
 		t.Errorf("%v: of 400 draws, 0.9772 of which rise, %+v", err, r.Statistical)
 	}
 	rng := rand.New(rand.NewPCG(48, 8))
-	for range testscale.Cases(t, 200) {
+	for range testscale.Cases(t, 140) {
 		const networks = 12
 		base := checktest.RandomAbout(rng, 0, 0.5, [][]int{{2, 4, 3}, {1, 3, 3, 2}, {2, 3, 2}}[rng.IntN(3)]...)
 		set := &posterior.Finite{Stack: make([][]float64, 2*len(base.Layers))}
