@@ -187,6 +187,47 @@ func (m *Model) uploadBox(lo, hi []float64) (Interval, error) {
 	return Interval{a, a}, err
 }
 
+// EndsOf reads the end-points of some boxes, given by number.
+func (m *Model) EndsOf(b *Boxes, numbers []int) ([]Explicit, error) {
+	s := scratch{owner: m.dev}
+	defer s.free()
+	at := s.listed(len(numbers), func(i int) int { return numbers[i] })
+	var picked []Array
+	for i, d := range m.arrays {
+		box := b.w[i/2]
+		if i%2 == 1 {
+			box = b.b[i/2]
+		}
+		if d.n > 0 {
+			pick := func(a Array) Array { return s.gathered(a, at, 1, b.count, len(numbers), d.n) }
+			picked = append(picked, pick(box.Lo), pick(box.Hi))
+		}
+	}
+	all, err := s.readEach(picked...)
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]Explicit, len(numbers))
+	for _, d := range m.arrays {
+		for k := range ends {
+			var lo, hi []float64
+			if d.n > 0 {
+				lo, hi = all[0][k*d.n:][:d.n], all[1][k*d.n:][:d.n]
+			}
+			ends[k].Lo, ends[k].Hi = append(ends[k].Lo, lo), append(ends[k].Hi, hi)
+		}
+		if d.n > 0 {
+			all = all[2:]
+		}
+	}
+	return ends, nil
+}
+
+// Equal reports whether two boxes have the same end-points.
+func (b *Explicit) Equal(c *Explicit) bool {
+	return slices.EqualFunc(b.Lo, c.Lo, slices.Equal) && slices.EqualFunc(b.Hi, c.Hi, slices.Equal)
+}
+
 // ReleaseBoxes gives the memory of weight boxes back.
 func (m *Model) ReleaseBoxes(b *Boxes) {
 	for _, list := range [][]Interval{b.w, b.b} {
