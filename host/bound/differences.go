@@ -1,6 +1,9 @@
 package bound
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Rows of differences of two units of a layer, by how much one leads the other.
 
@@ -22,7 +25,7 @@ func (p *pass) differencesOf(k int, r *run) difference {
 	return difference{layer: l.feed[0], unit: r.unit, other: other, n: r.n}
 }
 
-// lead bounds such differences, [Items x members].
+// lead bounds such differences, [Items x members], from below: by no form by nothing.
 func (p *pass) lead(d difference, r *run) Array {
 	var best Array
 	for _, f := range p.leadForms(d.layer) {
@@ -35,6 +38,9 @@ func (p *pass) lead(d difference, r *run) Array {
 			p.hooks.bound(d.layer, bound, r.n)
 		}
 		best = p.greaterOf(best, bound, r)
+	}
+	if best == nil {
+		best = p.holding(slices.Repeat([]float64{math.Inf(-1)}, p.query.Batch.Items*r.n))
 	}
 	p.release(d.other, d.noise.mean, d.noise.variance)
 	return best

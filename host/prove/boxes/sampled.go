@@ -169,7 +169,7 @@ func (d *Draws) marginsOn(e *engine.Engine, m *bound.Model, aims []Aim, spec bou
 	answers, safe := make([]engine.Answer, spec.Count()), make([]bool, spec.Count())
 	found := make([]sampledMargins, len(aims))
 	for i, a := range aims {
-		lo, err := engine.RowLowers(m, d.Method, boxes, a.Task.T, a.rows())
+		lo, err := engine.RowLowers(m, d.Method, boxes, a.Task.T, a.rows(), &a.Task.S)
 		if err != nil {
 			return nil, err
 		}
