@@ -223,11 +223,6 @@ func (m *Model) EndsOf(b *Boxes, numbers []int) ([]Explicit, error) {
 	return ends, nil
 }
 
-// Equal reports whether two boxes have the same end-points.
-func (b *Explicit) Equal(c *Explicit) bool {
-	return slices.EqualFunc(b.Lo, c.Lo, slices.Equal) && slices.EqualFunc(b.Hi, c.Hi, slices.Equal)
-}
-
 // ReleaseBoxes gives the memory of weight boxes back.
 func (m *Model) ReleaseBoxes(b *Boxes) {
 	for _, list := range [][]Interval{b.w, b.b} {

@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -27,10 +28,10 @@ type Draws struct {
 	Seed    uint64
 
 	mu sync.Mutex
-	// ends are end-points of some boxes, by number. The boxes in held were drawn with them by the devices that
+	// known are some boxes, by number, as they are measured. Those in held were drawn so by the devices that
 	// have bounded them.
-	ends map[int]bound.Explicit
-	held map[int]bool
+	known map[int]probability.Box
+	held  map[int]bool
 }
 
 // Aim is a task, and the same with a mixture among the alternatives of S, nil if it has none.
@@ -56,7 +57,7 @@ type Found struct {
 
 // Verify verifies the boxes against every task.
 func (d *Draws) Verify(ctx context.Context, aims []Aim) ([]Found, error) {
-	d.ends, d.held = map[int]bound.Explicit{}, map[int]bool{}
+	d.known, d.held = map[int]probability.Box{}, map[int]bool{}
 	size := d.Samples
 	for _, e := range d.Engines {
 		size = min(size, sampleChunk(e, d.Method, aims))
@@ -223,32 +224,36 @@ func (d *Draws) compare(m *bound.Model, boxes *bound.Boxes, first int, safe []bo
 		return err
 	}
 	for i, b := range numbers {
-		measured := d.box(first + b)
-		safe[b] = ends[i].Equal(&measured)
+		measured := d.measure(first + b)
+		safe[b] = slices.Equal(slices.Concat(ends[i].Lo...), measured.Lo) && slices.Equal(slices.Concat(ends[i].Hi...), measured.Hi)
 	}
 	return nil
 }
 
-// mostEnds is how many bytes of end-points are kept.
-const mostEnds = 64 << 20
-
-// box returns the end-points of box number b.
-func (d *Draws) box(b int) bound.Explicit {
+// measure measures box number b.
+func (d *Draws) measure(b int) probability.Box {
 	d.mu.Lock()
-	box, known := d.ends[b]
+	box, known := d.known[b]
 	d.mu.Unlock()
 	if known {
 		return box
 	}
+	ends, flat := d.box(b), &d.Engines[0].Flat
+	box = probability.NewBox(slices.Concat(ends.Lo...), slices.Concat(ends.Hi...), flat.Mean, flat.SdLo, flat.SdHi)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.known) < d.mostKept() {
+		d.known[b] = box
+	}
+	return box
+}
+
+// box returns the end-points of box number b.
+func (d *Draws) box(b int) bound.Explicit {
 	e := d.Engines[0]
 	box, err := bound.HostBox(e.Normal, e.Device.Precision(), d.spec(b, 1), 0)
 	if err != nil {
 		panic(fmt.Sprintf("prove: a box that was propagated cannot be made again: %v", err))
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if 16*len(e.Flat.Mean)*(len(d.ends)+1) <= mostEnds {
-		d.ends[b] = box
 	}
 	return box
 }

@@ -135,7 +135,7 @@ func (d *Draws) cover(safe []int) chosen {
 		if c.Full() {
 			break
 		}
-		if box := d.box(b); c.Add(slices.Concat(box.Lo...), slices.Concat(box.Hi...)) {
+		if c.AddBox(d.measure(b)) {
 			of.boxes = append(of.boxes, b)
 		}
 	}
@@ -157,13 +157,12 @@ func (d *Draws) union(boxes []int) chosen {
 	if len(boxes) == 0 {
 		return u
 	}
-	var los, his [][]float64
+	var measured []probability.Box
 	for _, b := range boxes {
-		box := d.box(b)
-		los, his = append(los, slices.Concat(box.Lo...)), append(his, slices.Concat(box.Hi...))
+		measured = append(measured, d.measure(b))
 	}
 	flat := &d.Engines[0].Flat
-	u.logP, u.rule = probability.UnionLogDown(los, his, flat.Mean, flat.SdLo, flat.SdHi)
+	u.logP, u.rule = probability.UnionOfLogDown(measured, flat.Mean, flat.SdLo, flat.SdHi)
 	return u
 }
 
