@@ -250,12 +250,12 @@ func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Expli
 				return box, err
 			}
 			lo, hi := make([]float64, len(ends.Unit)), make([]float64, len(ends.Unit))
+			var n [4]float32
 			for w := range lo {
-				var n float32
-				if spec.Sampled {
-					n = arith.Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
+				if spec.Sampled && w%4 == 0 {
+					n = arith.Normals(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w/4))
 				}
-				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n)
+				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n[w%4])
 			}
 			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
 		}
