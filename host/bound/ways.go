@@ -81,18 +81,14 @@ func (p *pass) leadMore(k int) {
 	p.release(leads)
 }
 
-// noticed are the arrays by which the layers above know layer k.
+// noticed are the arrays by which the layers above know layer k: a max pool by the bounds of pre-activations, whose
+// activation is the identity then.
 func (p *pass) noticed(k int) []Array {
 	h := &p.hidden[k]
 	v := &h.pool
 	all := []Array{h.z.Lo, h.z.Hi, h.mag, h.lo.A, h.lo.B, h.hi.A, h.hi.B, h.err}
 	if p.layers[k].pool {
 		all = append(all, v.lower.A, v.lower.B, v.upper.A, v.upper.B, v.err, v.v.Lo, v.v.Hi)
-	}
-	for _, c := range p.layers[k].fed {
-		if p.layers[c].pool {
-			return append(all, h.pre.Lo, h.pre.Hi)
-		}
 	}
 	return all
 }

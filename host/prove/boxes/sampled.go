@@ -216,16 +216,15 @@ func (d *Draws) compare(m *bound.Model, boxes *bound.Boxes, first int, safe []bo
 			numbers = append(numbers, b)
 		}
 	}
-	if len(numbers) == 0 {
-		return nil
-	}
-	ends, err := m.EndsOf(boxes, numbers)
-	if err != nil {
-		return err
-	}
-	for i, b := range numbers {
-		measured := d.measure(first + b)
-		safe[b] = slices.Equal(slices.Concat(ends[i].Lo...), measured.Lo) && slices.Equal(slices.Concat(ends[i].Hi...), measured.Hi)
+	for part := range slices.Chunk(numbers, 32) {
+		ends, err := m.EndsOf(boxes, part)
+		if err != nil {
+			return err
+		}
+		for i, b := range part {
+			measured := d.measure(first + b)
+			safe[b] = slices.Equal(slices.Concat(ends[i].Lo...), measured.Lo) && slices.Equal(slices.Concat(ends[i].Hi...), measured.Hi)
+		}
 	}
 	return nil
 }
