@@ -35,18 +35,10 @@ type drawBox[T bound.Real] struct {
 func (t *drawBox[T]) group(b, g int) {
 	var n [4]float32
 	if t.a.Sampled {
-		n = normals(t.a.Seed, t.a.First+uint64(b), t.a.Stream, uint32(g))
+		n = arith.Normals(t.a.Seed, t.a.First+uint64(b), t.a.Stream, uint32(g))
 	}
 	for w := 4 * g; w < min(4*g+4, t.a.N); w++ {
 		i := b*t.a.N + w
 		t.lo[i], t.hi[i] = bound.BoxEnds(t.cLo[w], t.cHi[w], t.unit[w], t.gamma[b], T(n[w%4]))
 	}
-}
-
-func normals(seed, box uint64, stream, group uint32) (n [4]float32) {
-	x := arith.Philox([4]uint32{group, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
-	for i, bits := range x {
-		n[i] = arith.NormalApprox(bits)
-	}
-	return n
 }

@@ -279,26 +279,26 @@ func shareChannelLanes[T bound.Real](t *shareBox[T], p, o, r, n int, most T, sig
 	return false
 }
 
-// shareRowsLanes is shareRows.tile, or false if the plain loop has to do it: where there are fewer
+// shareRowsLanes is shareRows.tile of the channels used, or false if the plain loop has to do it: where there are fewer
 // rows than lanes.
-func shareRowsLanes[T bound.Real](t *shareRows[T], q, r, n int) bool {
+func shareRowsLanes[T bound.Real](t *shareRows[T], q, r, n int, used []int) bool {
 	switch t := any(t).(type) {
 	case *shareRows[float32]:
 		switch {
 		case t.d.vectors == vector.AVX512 && n >= widthF32x16:
-			shareRowsF32x16(t, q, r, n)
+			shareRowsF32x16(t, q, r, n, used)
 			return true
 		case t.d.vectors >= vector.AVX2 && n >= widthF32x8:
-			shareRowsF32x8(t, q, r, n)
+			shareRowsF32x8(t, q, r, n, used)
 			return true
 		}
 	case *shareRows[float64]:
 		switch {
 		case t.d.vectors == vector.AVX512 && n >= widthF64x8:
-			shareRowsF64x8(t, q, r, n)
+			shareRowsF64x8(t, q, r, n, used)
 			return true
 		case t.d.vectors >= vector.AVX2 && n >= widthF64x4:
-			shareRowsF64x4(t, q, r, n)
+			shareRowsF64x4(t, q, r, n, used)
 			return true
 		}
 	}

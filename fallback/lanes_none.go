@@ -32,4 +32,4 @@ func shareChannelLanes[T bound.Real](*shareBox[T], int, int, int, int, T, *[rowT
 	return false
 }
 
-func shareRowsLanes[T bound.Real](*shareRows[T], int, int, int) bool { return false }
+func shareRowsLanes[T bound.Real](*shareRows[T], int, int, int, []int) bool { return false }

@@ -4,26 +4,27 @@ package fallback
 
 import "psafe/host/bound"
 
-// shareRowsF32x16 is shareRows.tile, lanes being rows, at least a vector of them. It takes no minimum,
-// so whatever the numbers they have the plain bits.
-func shareRowsF32x16(t *shareRows[numF32x16], q, r, n int) {
+// shareRowsF32x16 is shareRows.tile of the channels used, lanes being rows, at least a vector of them. It takes
+// no minimum, so whatever the numbers they have the plain bits.
+func shareRowsF32x16(t *shareRows[numF32x16], q, r, n int, used []int) {
 	for first := 0; first < n; first += 2 * widthF32x16 {
 		at0, at1 := r+min(first, n-widthF32x16), r+min(first+widthF32x16, n-widthF32x16)
 		for k := 0; k < t.a.K; k += 2 {
-			shareTapsF32x16(t, q, k, min(k+1, t.a.K-1), at0, at1)
+			shareTapsF32x16(t, q, k, min(k+1, t.a.K-1), at0, at1, used)
 		}
 	}
 }
 
 // shareTapsF32x16 writes two vectors of rows, at0 and at1, of taps k and next at position q.
-func shareTapsF32x16(t *shareRows[numF32x16], q, k, next, at0, at1 int) {
+func shareTapsF32x16(t *shareRows[numF32x16], q, k, next, at0, at1 int, used []int) {
 	rows, step := t.a.R, t.a.Channels*t.a.R
 	a, w := t.rows[q*step:(q+1)*step], t.w[q/t.a.Positions*t.a.K*step:]
 	w0, w1 := w[k*step:(k+1)*step], w[next*step:(next+1)*step]
 	var t00, t01, t10, t11 vecF32x16
-	for o0 := 0; o0 < step; o0 += bound.Block * rows {
+	for u := 0; u < len(used); {
 		var s00, s01, s10, s11 vecF32x16
-		for at := o0; at < min(o0+bound.Block*rows, step); at += rows {
+		for end := (used[u]/bound.Block + 1) * bound.Block; u < len(used) && used[u] < end; u++ {
+			at := used[u] * rows
 			x0, x1 := atF32x16(a, at+at0), atF32x16(a, at+at1)
 			s00, s01 = s00.Add(x0.Mul(atF32x16(w0, at+at0))), s01.Add(x1.Mul(atF32x16(w0, at+at1)))
 			s10, s11 = s10.Add(x0.Mul(atF32x16(w1, at+at0))), s11.Add(x1.Mul(atF32x16(w1, at+at1)))

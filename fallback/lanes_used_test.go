@@ -76,7 +76,7 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 		t.Error("shareChannelLanes accepted a NaN")
 	}
 	rowsOf := shareRows[T]{a: bound.ShareRows{R: 8, Positions: 1, K: 1, Channels: 1}, d: d, s: make([]T, 8), rows: make([]T, 8), w: make([]T, 8)}
-	if !shareRowsLanes(&rowsOf, 0, 0, 8) {
+	if !shareRowsLanes(&rowsOf, 0, 0, 8, nil) {
 		t.Error("shareRowsLanes did not do 8 rows")
 	}
 	sums := gatherSum[T]{d: d, in: make([]T, 99)}

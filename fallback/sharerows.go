@@ -23,7 +23,9 @@ type shareRows[T bound.Real] struct {
 
 // tile computes rows r, ..., r+n-1 at position q of all items.
 func (t *shareRows[T]) tile(q, r, n int) {
-	if shareRowsLanes(t, q, r, n) {
+	var room [64]int
+	used := t.used(room[:0], q, r, n)
+	if shareRowsLanes(t, q, r, n, used) {
 		return
 	}
 	step := t.a.Channels * t.a.R
@@ -31,17 +33,30 @@ func (t *shareRows[T]) tile(q, r, n int) {
 		sum := t.s[(q*t.a.K+k)*t.a.R+r:][:n]
 		clear(sum)
 		at, with := q*step+r, (q/t.a.Positions*t.a.K+k)*step+r
-		for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
+		for u := 0; u < len(used); {
 			var block [rowTile]T
-			for range min(bound.Block, t.a.Channels-o0) {
-				for i, x := range t.rows[at : at+n] {
-					block[i] += T(x * t.w[with+i])
+			for end := (used[u]/bound.Block + 1) * bound.Block; u < len(used) && used[u] < end; u++ {
+				o := used[u] * t.a.R
+				for i, x := range t.rows[at+o:][:n] {
+					block[i] += T(x * t.w[with+o+i])
 				}
-				at, with = at+t.a.R, with+t.a.R
 			}
 			for i := range sum {
 				sum[i] += block[i]
 			}
 		}
 	}
+}
+
+// used appends to list the channels of position q that are not 0 in all of rows r, ..., r+n-1.
+func (t *shareRows[T]) used(list []int, q, r, n int) []int {
+	for o := range t.a.Channels {
+		for _, a := range t.rows[(q*t.a.Channels+o)*t.a.R+r:][:n] {
+			if a != 0 {
+				list = append(list, o)
+				break
+			}
+		}
+	}
+	return list
 }

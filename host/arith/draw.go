@@ -14,8 +14,16 @@ import "math"
 // It is where a weight box is centred and not a bound: a certificate assumes
 // nothing about how a weight box was chosen (docs/theory.md, section 2.5).
 func Normal(seed, box uint64, stream, weight uint32) float32 {
-	x := Philox([4]uint32{weight / 4, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
-	return NormalApprox(x[weight%4])
+	return Normals(seed, box, stream, weight/4)[weight%4]
+}
+
+// Normals are the four Normal of weights 4 group, 4 group + 1, ...: one Philox gives them all.
+func Normals(seed, box uint64, stream, group uint32) (n [4]float32) {
+	x := Philox([4]uint32{group, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
+	for i, bits := range x {
+		n[i] = NormalApprox(bits)
+	}
+	return n
 }
 
 // Philox is the Philox4x32-10 bijection of a counter under a key.

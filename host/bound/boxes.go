@@ -187,6 +187,42 @@ func (m *Model) uploadBox(lo, hi []float64) (Interval, error) {
 	return Interval{a, a}, err
 }
 
+// EndsOf reads the end-points of some boxes, given by number.
+func (m *Model) EndsOf(b *Boxes, numbers []int) ([]Explicit, error) {
+	s := scratch{owner: m.dev}
+	defer s.free()
+	at := s.listed(len(numbers), func(i int) int { return numbers[i] })
+	var picked []Array
+	for i, d := range m.arrays {
+		box := b.w[i/2]
+		if i%2 == 1 {
+			box = b.b[i/2]
+		}
+		if d.n > 0 {
+			pick := func(a Array) Array { return s.gathered(a, at, 1, b.count, len(numbers), d.n) }
+			picked = append(picked, pick(box.Lo), pick(box.Hi))
+		}
+	}
+	all, err := s.readEach(picked...)
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]Explicit, len(numbers))
+	for _, d := range m.arrays {
+		for k := range ends {
+			var lo, hi []float64
+			if d.n > 0 {
+				lo, hi = all[0][k*d.n:][:d.n], all[1][k*d.n:][:d.n]
+			}
+			ends[k].Lo, ends[k].Hi = append(ends[k].Lo, lo), append(ends[k].Hi, hi)
+		}
+		if d.n > 0 {
+			all = all[2:]
+		}
+	}
+	return ends, nil
+}
+
 // ReleaseBoxes gives the memory of weight boxes back.
 func (m *Model) ReleaseBoxes(b *Boxes) {
 	for _, list := range [][]Interval{b.w, b.b} {
@@ -214,12 +250,12 @@ func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Expli
 				return box, err
 			}
 			lo, hi := make([]float64, len(ends.Unit)), make([]float64, len(ends.Unit))
+			var n [4]float32
 			for w := range lo {
-				var n float32
-				if spec.Sampled {
-					n = arith.Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
+				if spec.Sampled && w%4 == 0 {
+					n = arith.Normals(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w/4))
 				}
-				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n)
+				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n[w%4])
 			}
 			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
 		}

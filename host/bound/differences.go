@@ -1,6 +1,10 @@
 package bound
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // Rows of differences of two units of a layer, by how much one leads the other.
 
@@ -22,11 +26,16 @@ func (p *pass) differencesOf(k int, r *run) difference {
 	return difference{layer: l.feed[0], unit: r.unit, other: other, n: r.n}
 }
 
-// lead bounds such differences, [Items x members].
+// lead bounds such differences, [Items x members], from below: by no form by nothing.
 func (p *pass) lead(d difference, r *run) Array {
 	var best Array
+	var start *flight
 	for _, f := range p.leadForms(d.layer) {
-		rows := p.differenceRows(&d, f)
+		if start == nil || len(start.over) != 1 || p.shares(f, d.layer) != p.shares(start.form, d.layer) {
+			p.endStart(start)
+			start = p.differenceRows(&d, f)
+		}
+		rows := start.again(f)
 		if p.hooks != nil {
 			p.hooks.differences(&d)
 		}
@@ -36,8 +45,40 @@ func (p *pass) lead(d difference, r *run) Array {
 		}
 		best = p.greaterOf(best, bound, r)
 	}
+	p.endStart(start)
+	if best == nil {
+		best = p.holding(slices.Repeat([]float64{math.Inf(-1)}, p.query.Batch.Items*r.n))
+	}
 	p.release(d.other, d.noise.mean, d.noise.variance)
 	return best
+}
+
+// again is the flight in another form, which keeps its arrays if they are over the outputs of one layer: none
+// is added to then.
+func (f *flight) again(by form) *flight {
+	g := *f
+	g.form = by
+	if len(f.over) == 1 {
+		g.over = maps.Clone(f.over)
+		g.kept = f.arrays()
+	}
+	return &g
+}
+
+// arrays are those of a flight.
+func (f *flight) arrays() []Array {
+	all := []Array{f.c.Lo, f.c.Hi}
+	for _, s := range f.over {
+		all = append(all, s.Lo, s.Hi)
+	}
+	return all
+}
+
+// endStart gives back what flights have begun with that kept it; f may be nil.
+func (p *pass) endStart(f *flight) {
+	if f != nil && len(f.over) == 1 {
+		p.release(f.arrays()...)
+	}
 }
 
 // greaterOf is the greater of two lists of lower bounds [Items x members], entry by entry. It

@@ -14,6 +14,7 @@ import (
 	"psafe/host/read/property"
 	"psafe/internal/testkit/convtest"
 	"psafe/internal/testkit/devicetest"
+	"psafe/internal/testscale"
 )
 
 // asked is a network and what two boxes of inputs are asked.
@@ -88,6 +89,20 @@ func (a *asked) byBoxes(method bound.Propagation, refine bool) func(bound.Device
 			return slices.Concat(seen, n.IBP, n.LBP, n.Refined), nil
 		})
 	}
+}
+
+// byOneAndBoth is byBoxes of LBP whose bounds are never enough, so that what was left out is done after all.
+func (a *asked) byOneAndBoth(dev bound.Device) ([]float64, error) {
+	return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) ([]float64, error) {
+		n, err := m.Propagate(bound.Query{
+			Propagation: bound.LBP, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 2, PerBox: 1, Inputs: 2},
+			Enough: func(int, []float64) bool { return false },
+		})
+		if err != nil {
+			return nil, err
+		}
+		return slices.Concat(n.IBP, n.LBP), nil
+	})
 }
 
 // byNoise is concentration LBP with all that it can do.
@@ -248,6 +263,9 @@ func TestEveryCallFails(t *testing.T) {
 		"pool": askOf(r, convtest.Named("leastPool").Posterior(1)), "sum": askOf(r, convtest.Named("leastSum").Posterior(1)),
 	} {
 		works[name+", ibp"], works[name+", lbp"], works[name+", clbp"] = a.byBoxes(bound.IBP, false), a.byBoxes(bound.LBP, false), a.byNoise
+		if name == "pool" || testscale.Deep(t) {
+			works[name+", lbp if it must be"] = a.byOneAndBoth
+		}
 	}
 	errBroken := errors.New("device broken")
 	for name, ask := range works {

@@ -183,16 +183,16 @@ func (p *pass) filled(value float64, n int) Array {
 }
 
 // span lists at, at+1, ..., at+n-1.
-func (p *pass) span(at, n int) Array {
-	return p.listed(n, func(i int) int { return at + i })
+func (s *scratch) span(at, n int) Array {
+	return s.listed(n, func(i int) int { return at + i })
 }
 
-func (p *pass) listed(n int, f func(i int) int) Array {
+func (s *scratch) listed(n int, f func(i int) int) Array {
 	all := make([]float64, n)
 	for i := range all {
 		all[i] = float64(f(i))
 	}
-	return p.holding(all)
+	return s.holding(all)
 }
 
 // widen moves the bounds of layer k, which are those of the weight box, by what its units may be off.

@@ -51,6 +51,10 @@ type Query struct {
 	// "pool.star" before them, the unit that is each window's star, which is no bound, and
 	// "pool.lead", how far the others are above it.
 	Observe func(what string, layer int, a Array) error
+	// Enough, if set, says whether lower bounds of the rows of an item are as high as they need be. They may be
+	// lower then than they could: rows of weights that are used in several places know of that, by (29), and
+	// those that take each place by itself, and seldom gain anything, are left out.
+	Enough func(item int, lo []float64) bool
 	// Refine, if set, is called at the end, by LBP, with all bounds, and says which rows to bound
 	// beside the others, nil none. Batch.Inputs is Batch.Items then.
 	Refine func(*Margins) *Refinement
@@ -101,6 +105,8 @@ type pass struct {
 	cache   passCache
 	// off is by how much pre-activations of layers may be off, whatever the weights (Splits.Allow).
 	off map[int]Interval
+	// only says which forms of rows are taken down.
+	only ways
 	// shift says that weights are those of the mean network, whose layer 0 hands the inputs on.
 	shift bool
 }
@@ -138,6 +144,7 @@ type poolValues struct {
 	lower, upper Line  // of v, in y_*
 	err          Array
 	v            Interval
+	lead         Array    // how far the star leads, nil if that is not known, or not needed any more
 	star         Interval // of the star: where the lower line of the activation has to hold
 	above        Interval // and where the upper line has to
 	radius       Array

@@ -4,7 +4,7 @@ package bound
 // star y_* of a window is the member whose interval has the largest middle, v >= y_*, and v is
 // below a line in y_*, for which it helps to know by how much the star leads the others at least.
 
-// poolLayer bounds the units of pool k and relaxes them. radius, which may be nil, is that of
+// poolLayer finds what is known of the windows of pool k, and bounds its units. radius, which may be nil, is that of
 // the members.
 func (p *pass) poolLayer(k int, radius Array) {
 	l, items := &p.layers[k], p.query.Batch.Items
@@ -24,17 +24,27 @@ func (p *pass) poolLayer(k int, radius Array) {
 	if radius != nil {
 		v.radius = p.array(n)
 	}
-	p.launch(PoolLines{
-		Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
-		Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
-		Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
-	})
+	v.lead = lead
 	h.pool = v
+	p.poolLines(k, radius)
 	p.observe("pool.star", k, v.unit)
 	if lead != nil {
 		p.observe("pool.lead", k, lead)
 	}
-	p.release(lead)
+	if p.only != byOneWeight {
+		p.release(lead)
+	}
+}
+
+// poolLines bounds the units of pool k by how much their stars lead, and relaxes them.
+func (p *pass) poolLines(k int, radius Array) {
+	l, items, v := &p.layers[k], p.query.Batch.Items, &p.hidden[k].pool
+	h, y := &p.hidden[k], &p.hidden[l.feed[0]]
+	p.launch(PoolLines{
+		Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
+		Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: v.lead,
+		Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
+	})
 	p.activate(k)
 	if p.query.Propagation == LBP {
 		p.relax(k)

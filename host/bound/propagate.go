@@ -12,8 +12,16 @@ func (m *Model) Propagate(query Query) (*Margins, error) {
 	}
 	p := &pass{Model: m, layers: m.layers, query: query, scratch: scratch{owner: m.dev}}
 	defer p.free()
+	if p.mayLeaveOut() {
+		p.only = byOneWeight
+	}
 	if err := p.run(); err != nil {
 		return nil, err
+	}
+	if p.only == byOneWeight {
+		if err := p.leftOut(); err != nil {
+			return nil, err
+		}
 	}
 	return &p.margins, nil
 }
@@ -97,9 +105,8 @@ func (p *pass) forms(k int) []form {
 // lastLayer merges the property into the last layer and bounds the margins.
 func (p *pass) lastLayer() error {
 	k := len(p.layers) - 1
-	l, items, r := &p.layers[k], p.query.Batch.Items, p.query.Rows.rows
-	p.margins = Margins{Items: items, Rows: r}
-	m := p.mergeRows(k)
+	l, m := &p.layers[k], p.mergeRows(k)
+	p.margins = Margins{Items: p.query.Batch.Items, Rows: p.query.Rows.rows}
 	lo := p.marginsByIntervals(k, m)
 	p.observe("margin.ibp", k, lo)
 	var err error
@@ -109,6 +116,14 @@ func (p *pass) lastLayer() error {
 	if p.query.Propagation == IBP && !l.opens || !l.opens && !l.meetsClosed {
 		return nil
 	}
+	if err := p.lastRows(k, m); err != nil {
+		return err
+	}
+	return p.refine(k)
+}
+
+// lastRows bounds the margins by rows of the last layer, k.
+func (p *pass) lastRows(k int, m mergedLayer) error {
 	for _, f := range p.forms(k) {
 		bound := p.backSubstitute(k, p.merged(k, m, f))
 		better := &p.margins.IBP
@@ -122,7 +137,7 @@ func (p *pass) lastLayer() error {
 		}
 		*better = greater(*better, next)
 	}
-	return p.refine(k)
+	return nil
 }
 
 // greater is the greater of two lists of lower bounds, entry by entry; old may be nil.

@@ -4,21 +4,45 @@ package bound
 // weights there were different ones, or remember that they are one (docs/theory.md
 // (29)). Both bound the same box: the better counts.
 
+// ways says in which of both rows are taken down.
+type ways int
+
+const (
+	bothWays ways = iota
+	byOneWeight
+	byPlaces // where byOneWeight has left them out
+)
+
 // alsoShared adds, for weight boxes with width, each form once more with (29), if one of the
 // layers up to k that has such weights uses them in several places.
 func (p *pass) alsoShared(k int, forms []form) []form {
-	if p.hooks != nil {
+	if p.hooks != nil || !p.sharedUpTo(k) {
+		if p.only == byPlaces {
+			return nil // they have been taken down
+		}
 		return forms
 	}
+	var shared []form
+	for _, f := range forms {
+		shared = append(shared, form{stop: f.stop, most: f.most, shared: true})
+	}
+	switch p.only {
+	case byOneWeight:
+		return shared
+	case byPlaces:
+		return forms
+	}
+	return append(forms, shared...)
+}
+
+// sharedUpTo reports whether a layer up to k uses weights with width in several places.
+func (p *pass) sharedUpTo(k int) bool {
 	for j := range k + 1 {
 		if p.layers[j].shared() && p.query.Boxes.wide[j] {
-			for _, f := range forms {
-				forms = append(forms, form{stop: f.stop, most: f.most, shared: true})
-			}
-			break
+			return true
 		}
 	}
-	return forms
+	return false
 }
 
 // shares reports whether rows of a form pass layer l by (29).

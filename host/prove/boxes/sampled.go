@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/probability"
 	"psafe/host/read/property"
 )
 
@@ -25,6 +26,12 @@ type Draws struct {
 	Gamma   float64
 	Samples int
 	Seed    uint64
+
+	mu sync.Mutex
+	// known are some boxes, by number, as they are measured. Those in held were drawn so by the devices that
+	// have bounded them.
+	known map[int]probability.Box
+	held  map[int]bool
 }
 
 // Aim is a task, and the same with a mixture among the alternatives of S, nil if it has none.
@@ -50,6 +57,7 @@ type Found struct {
 
 // Verify verifies the boxes against every task.
 func (d *Draws) Verify(ctx context.Context, aims []Aim) ([]Found, error) {
+	d.known, d.held = map[int]probability.Box{}, map[int]bool{}
 	size := d.Samples
 	for _, e := range d.Engines {
 		size = min(size, sampleChunk(e, d.Method, aims))
@@ -138,7 +146,7 @@ func (d *Draws) margins(e *engine.Engine, aims []Aim, spec bound.BoxSpec) ([]sam
 			for n < len(part) && part[n] == part[0]+n {
 				n++
 			}
-			more, err := d.marginsOn(m, aims, spec.Slice(part[0], part[0]+n), part[0], all)
+			more, err := d.marginsOn(e, m, aims, spec.Slice(part[0], part[0]+n), part[0], all)
 			if err != nil {
 				return nil, err
 			}
@@ -152,34 +160,91 @@ func (d *Draws) margins(e *engine.Engine, aims []Aim, spec bound.BoxSpec) ([]sam
 	return all, nil
 }
 
-// marginsOn asks a model for the margins of boxes, which go to all from place first on.
-func (d *Draws) marginsOn(m *bound.Model, aims []Aim, spec bound.BoxSpec, first int, all []sampledMargins) ([]engine.Answer, error) {
+// marginsOn asks a model of an engine for the margins of boxes, which go to all from place first on.
+func (d *Draws) marginsOn(e *engine.Engine, m *bound.Model, aims []Aim, spec bound.BoxSpec, first int, all []sampledMargins) ([]engine.Answer, error) {
 	boxes, err := m.Draw(spec)
 	if err != nil {
 		return nil, err
 	}
 	defer m.ReleaseBoxes(boxes)
-	lo := make([][][]float64, len(aims))
-	for i := range aims {
-		if lo[i], err = engine.RowLowers(m, d.Method, boxes, aims[i].Task.T, aims[i].rows()); err != nil {
+	answers, safe := make([]engine.Answer, spec.Count()), make([]bool, spec.Count())
+	found := make([]sampledMargins, len(aims))
+	for i, a := range aims {
+		lo, err := engine.RowLowers(m, d.Method, boxes, a.Task.T, a.rows(), &a.Task.S)
+		if err != nil {
+			return nil, err
+		}
+		for b := range answers {
+			answers[b].Numbers = append(answers[b].Numbers, lo[b]...)
+			own, mixed := engine.LeastMargin(lo[b], &a.Task.S, len(a.Task.T)), math.Inf(-1)
+			if a.Mixed != nil {
+				mixed = engine.LeastMargin(lo[b], &a.Mixed.S, len(a.Task.T))
+			}
+			found[i].own, found[i].mixed = append(found[i].own, own), append(found[i].mixed, mixed)
+			safe[b] = safe[b] || own >= 0 || mixed >= 0
+		}
+	}
+	if e.Trusted() {
+		if err := d.compare(m, boxes, int(spec.First), safe); err != nil {
 			return nil, err
 		}
 	}
-	answers := make([]engine.Answer, spec.Count())
 	for b := range answers {
-		for i := range aims {
-			answers[b].Numbers = append(answers[b].Numbers, lo[i][b]...)
-		}
 		answers[b].Take = func() {
-			for i, a := range aims {
-				all[i].own[first+b] = engine.LeastMargin(lo[i][b], &a.Task.S, len(a.Task.T))
-				if a.Mixed != nil {
-					all[i].mixed[first+b] = engine.LeastMargin(lo[i][b], &a.Mixed.S, len(a.Task.T))
-				}
+			for i := range aims {
+				all[i].own[first+b], all[i].mixed[first+b] = found[i].own[b], found[i].mixed[b]
+			}
+			if e.Trusted() && safe[b] {
+				d.mu.Lock()
+				d.held[int(spec.First)+b] = true
+				d.mu.Unlock()
 			}
 		}
 	}
 	return answers, nil
+}
+
+// compare leaves those of the safe boxes of a model, the first of which is number first, that it has
+// drawn as they are measured: of so many as may be.
+func (d *Draws) compare(m *bound.Model, boxes *bound.Boxes, first int, safe []bool) error {
+	d.mu.Lock()
+	room := d.mostKept() - len(d.held)
+	d.mu.Unlock()
+	var numbers []int
+	for b := range safe {
+		if safe[b] = safe[b] && len(numbers) < room; safe[b] {
+			numbers = append(numbers, b)
+		}
+	}
+	for part := range slices.Chunk(numbers, 32) {
+		ends, err := m.EndsOf(boxes, part)
+		if err != nil {
+			return err
+		}
+		for i, b := range part {
+			measured := d.measure(first + b)
+			safe[b] = slices.Equal(slices.Concat(ends[i].Lo...), measured.Lo) && slices.Equal(slices.Concat(ends[i].Hi...), measured.Hi)
+		}
+	}
+	return nil
+}
+
+// measure measures box number b.
+func (d *Draws) measure(b int) probability.Box {
+	d.mu.Lock()
+	box, known := d.known[b]
+	d.mu.Unlock()
+	if known {
+		return box
+	}
+	ends, flat := d.box(b), &d.Engines[0].Flat
+	box = probability.NewBox(slices.Concat(ends.Lo...), slices.Concat(ends.Hi...), flat.Mean, flat.SdLo, flat.SdHi)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.known) < d.mostKept() {
+		d.known[b] = box
+	}
+	return box
 }
 
 // box returns the end-points of box number b.

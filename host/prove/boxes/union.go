@@ -36,7 +36,8 @@ func (d *Draws) Result(ctx context.Context, a Aim, f Found) (own, mixed *claim.R
 
 // measured measures the safe boxes of a task. Those that go into the union are
 // verified once more, from the end-points that are measured, so that a
-// certificate does not rest on the device having drawn the same ones.
+// certificate does not rest on the device having drawn the same ones; but for those
+// of which that is known.
 func (d *Draws) measured(ctx context.Context, t *property.Task, f Found) (*claim.Result, error) {
 	e, g := d.Engines[0], d.nearest()
 	r := claim.NewResult(t, d.Method.String())
@@ -58,8 +59,15 @@ func (d *Draws) measured(ctx context.Context, t *property.Task, f Found) (*claim
 
 // verifyAgain returns those of the boxes that are safe by their end-points.
 func (d *Draws) verifyAgain(ctx context.Context, t *property.Task, boxes []int) ([]int, error) {
-	var verified []int
-	for part := range slices.Chunk(boxes, 32) {
+	var verified, drawn []int
+	for _, b := range boxes {
+		if d.held[b] {
+			verified = append(verified, b)
+		} else {
+			drawn = append(drawn, b)
+		}
+	}
+	for part := range slices.Chunk(drawn, 32) {
 		var ends []bound.Explicit
 		for _, b := range part {
 			ends = append(ends, d.box(b))
@@ -74,6 +82,7 @@ func (d *Draws) verifyAgain(ctx context.Context, t *property.Task, boxes []int) 
 			}
 		}
 	}
+	slices.Sort(verified)
 	return verified, nil
 }
 
@@ -126,7 +135,7 @@ func (d *Draws) cover(safe []int) chosen {
 		if c.Full() {
 			break
 		}
-		if box := d.box(b); c.Add(slices.Concat(box.Lo...), slices.Concat(box.Hi...)) {
+		if c.AddBox(d.measure(b)) {
 			of.boxes = append(of.boxes, b)
 		}
 	}
@@ -148,13 +157,12 @@ func (d *Draws) union(boxes []int) chosen {
 	if len(boxes) == 0 {
 		return u
 	}
-	var los, his [][]float64
+	var measured []probability.Box
 	for _, b := range boxes {
-		box := d.box(b)
-		los, his = append(los, slices.Concat(box.Lo...)), append(his, slices.Concat(box.Hi...))
+		measured = append(measured, d.measure(b))
 	}
 	flat := &d.Engines[0].Flat
-	u.logP, u.rule = probability.UnionLogDown(los, his, flat.Mean, flat.SdLo, flat.SdHi)
+	u.logP, u.rule = probability.UnionOfLogDown(measured, flat.Mean, flat.SdLo, flat.SdHi)
 	return u
 }
 

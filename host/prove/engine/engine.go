@@ -115,6 +115,9 @@ func (e *Engine) Name() string {
 	return e.Device.Name()
 }
 
+// Trusted reports whether no other device is asked for what the engine's has answered.
+func (e *Engine) Trusted() bool { return e.spare == nil }
+
 // Budget is the memory to plan batches for: what the model leaves of the limit,
 // less a share for what devices round sizes up to.
 func (e *Engine) Budget() int64 { return (e.Device.MemoryLimit() - e.Model.Bytes()) / 10 * 6 }

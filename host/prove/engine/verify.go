@@ -35,7 +35,7 @@ func (e *Engine) Verify(ctx context.Context, by bound.Propagation, t *property.T
 				return nil, err
 			}
 			defer m.ReleaseBoxes(uploaded)
-			lo, err := RowLowers(m, by, uploaded, t.T, t.S.Rows)
+			lo, err := RowLowers(m, by, uploaded, t.T, t.S.Rows, &t.S)
 			if err != nil {
 				return nil, err
 			}
@@ -52,15 +52,18 @@ func (e *Engine) Verify(ctx context.Context, by bound.Propagation, t *property.T
 	return margins, nil
 }
 
-// RowLowers are lower bounds of the rows on each of the input boxes t, in turn, for each weight box of a model.
-func RowLowers(m *bound.Model, by bound.Propagation, boxes *bound.Boxes, t []property.Box, rows []property.Row) ([][]float64, error) {
+// RowLowers are lower bounds of the rows, those of a safe set first, on each of the input boxes t, in turn, for
+// each weight box of a model. Where the set is proved no better ones are looked for.
+func RowLowers(m *bound.Model, by bound.Propagation, boxes *bound.Boxes, t []property.Box, rows []property.Row, s *property.Safe) ([][]float64, error) {
 	per, list := len(t), make([][]float64, boxes.Count())
 	in, dr, release, err := Upload(m, t, slices.Repeat([][]property.Row{rows}, per))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	margins, err := m.Propagate(bound.Query{Propagation: by, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: len(list) * per, PerBox: per, Inputs: per}})
+	margins, err := m.Propagate(bound.Query{Propagation: by, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: len(list) * per, PerBox: per, Inputs: per}, Enough: func(_ int, lo []float64) bool {
+		return s.MarginLo(lo[:len(s.Rows)]) >= 0
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -44,19 +44,23 @@ func (c *Cover) Full() bool { return len(c.u.boxes) >= c.most || c.work < 0 || c
 // Add reports whether the box [lo, hi] is kept. It keeps the slices of a box that it keeps. It
 // panics where the lengths differ from those of NewCover.
 func (c *Cover) Add(lo, hi []float64) bool {
-	if len(lo) != len(c.u.mean) || len(hi) != len(c.u.mean) {
-		panic(fmt.Sprintf("probability: Cover.Add: %d and %d ends for %d coordinates", len(lo), len(hi), len(c.u.mean)))
+	return !c.Full() && c.AddBox(NewBox(lo, hi, c.u.mean, c.u.sdLo, c.u.sdHi))
+}
+
+// AddBox is Add of a box that is measured.
+func (c *Cover) AddBox(box Box) bool {
+	if len(box.Lo) != len(c.u.mean) || len(box.Hi) != len(c.u.mean) {
+		panic(fmt.Sprintf("probability: Cover.Add: %d and %d ends for %d coordinates", len(box.Lo), len(box.Hi), len(c.u.mean)))
 	}
 	if c.Full() {
 		return false
 	}
 	// Ends are compared up to where boxes are seen to be apart: at most all of them.
-	c.work -= 200 + float64(len(lo))*float64(64+len(c.u.boxes))
-	box := unionBox{lo, hi, massDown(lo, hi, c.u.mean, c.u.sdLo, c.u.sdHi).scaledDown()}
+	c.work -= 200 + float64(len(box.Lo))*float64(64+len(c.u.boxes))
 	if box.mass.isZero() {
 		return false
 	}
-	pieces := []piece{{lo, hi, box.mass}}
+	pieces := []piece{{box.Lo, box.Hi, box.mass}}
 	for _, before := range c.u.boxes {
 		pieces = c.u.cutAll(pieces, before, &c.budget)
 		if len(pieces) == 0 {

@@ -55,7 +55,7 @@ func TestMassFarTail(t *testing.T) {
 		if e := relative(expOf(l), truth); e > 3e-12 {
 			t.Errorf("[%x, %x], mean %x, sd %x: loose by %g", lo, hi, mean, sd, e)
 		}
-		u1 := newUnion([][]float64{one(lo)}, [][]float64{one(hi)}, one(mean), one(sd), one(sd))
+		u1 := unionOf([][]float64{one(lo)}, [][]float64{one(hi)}, one(mean), one(sd), one(sd))
 		if len(u1.boxes) != 1 {
 			t.Fatalf("box [%x, %x] lost", lo, hi)
 		}

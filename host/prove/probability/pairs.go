@@ -71,6 +71,22 @@ func (u *union) pairsUp() [][]scaled {
 	return pairs
 }
 
+// apart reports whether no two boxes meet but in faces.
+func (u *union) apart() bool {
+	for i, a := range u.boxes {
+		for _, b := range u.boxes[:i] {
+			meet := true
+			for j := 0; meet && j < len(u.mean); j++ {
+				meet = u.sdHi[j] == 0 || max(a.Lo[j], b.Lo[j]) < min(a.Hi[j], b.Hi[j])
+			}
+			if meet {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // fillEnds evaluates the ends of coordinates from..to of every box, box i from
 // i*pairBlock on.
 func (u *union) fillEnds(lo, hi []end, from, to int) {
@@ -80,8 +96,8 @@ func (u *union) fillEnds(lo, hi []end, from, to int) {
 				continue // multiplyPair leaves the coordinate out as well
 			}
 			at := i*pairBlock + j - from
-			lo[at] = makeEnd(b.lo[j], u.mean[j], u.sdLo[j], u.sdHi[j])
-			hi[at] = makeEnd(b.hi[j], u.mean[j], u.sdLo[j], u.sdHi[j])
+			lo[at] = makeEnd(b.Lo[j], u.mean[j], u.sdLo[j], u.sdHi[j])
+			hi[at] = makeEnd(b.Hi[j], u.mean[j], u.sdLo[j], u.sdHi[j])
 		}
 	}
 }

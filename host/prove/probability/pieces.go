@@ -20,7 +20,7 @@ func (u *union) pieceTerms(pairs [][]scaled, chain []float64, base int) []float6
 	budget := int(pieceWork)
 	terms := make([]float64, len(u.boxes))
 	for i, b := range u.boxes {
-		pieces := []piece{{b.lo, b.hi, b.mass}}
+		pieces := []piece{{b.Lo, b.Hi, b.mass}}
 		for j := 0; j < i && len(pieces) > 0; j++ {
 			if pairs[i][j].isZero() {
 				continue // proved disjoint
@@ -42,7 +42,7 @@ func (u *union) pieceTerms(pairs [][]scaled, chain []float64, base int) []float6
 // b: all of the difference unless the budget (in coordinates) runs out or
 // pieceCap is exceeded, which drops pieces, the lightest first in the latter
 // case.
-func (u *union) cutAll(pieces []piece, b unionBox, budget *int) []piece {
+func (u *union) cutAll(pieces []piece, b Box, budget *int) []piece {
 	var out []piece
 	for _, p := range pieces {
 		out = u.cut(out, p, b, budget)
@@ -65,9 +65,9 @@ func (u *union) cutAll(pieces []piece, b unionBox, budget *int) []piece {
 // cut appends the pieces of p \ b to out: coordinate after coordinate the part
 // below b and the part above b, the rest going on to the next coordinate.
 // They share faces only, which have no mass (see UnionLogDown).
-func (u *union) cut(out []piece, p piece, b unionBox, budget *int) []piece {
+func (u *union) cut(out []piece, p piece, b Box, budget *int) []piece {
 	for j := range u.mean {
-		if u.sdHi[j] > 0 && math.Max(p.lo[j], b.lo[j]) >= math.Min(p.hi[j], b.hi[j]) {
+		if u.sdHi[j] > 0 && math.Max(p.lo[j], b.Lo[j]) >= math.Min(p.hi[j], b.Hi[j]) {
 			return append(out, p) // disjoint: p stays whole
 		}
 	}
@@ -76,13 +76,13 @@ func (u *union) cut(out []piece, p piece, b unionBox, budget *int) []piece {
 		if u.sdHi[j] == 0 {
 			continue
 		}
-		if restLo[j] < b.lo[j] {
-			out = u.appendSide(out, restLo, restHi, j, restLo[j], b.lo[j], budget)
-			restLo[j] = b.lo[j]
+		if restLo[j] < b.Lo[j] {
+			out = u.appendSide(out, restLo, restHi, j, restLo[j], b.Lo[j], budget)
+			restLo[j] = b.Lo[j]
 		}
-		if b.hi[j] < restHi[j] {
-			out = u.appendSide(out, restLo, restHi, j, b.hi[j], restHi[j], budget)
-			restHi[j] = b.hi[j]
+		if b.Hi[j] < restHi[j] {
+			out = u.appendSide(out, restLo, restHi, j, b.Hi[j], restHi[j], budget)
+			restHi[j] = b.Hi[j]
 		}
 		if *budget < 0 {
 			break

@@ -97,7 +97,7 @@ func TestLogOfLongSum(t *testing.T) {
 func numbers(mass []float64, pair func(i, j int) float64) (*union, [][]scaled) {
 	u, pairs := &union{}, [][]scaled(nil)
 	for i, m := range mass {
-		u.boxes = append(u.boxes, unionBox{mass: makeScaled(m, 0)})
+		u.boxes = append(u.boxes, Box{mass: makeScaled(m, 0)})
 		row := make([]scaled, i+1)
 		for j := range row {
 			row[j] = makeScaled(pair(i, j), 0)

@@ -63,14 +63,32 @@ func UnionLogDown(lo, hi [][]float64, mean, sdLo, sdHi []float64) (logP float64,
 	if len(lo) != len(hi) {
 		panic(fmt.Sprintf("probability: UnionLogDown: %d lower and %d upper corners", len(lo), len(hi)))
 	}
-	u := newUnion(lo, hi, mean, sdLo, sdHi)
+	return unionOf(lo, hi, mean, sdLo, sdHi).logDown()
+}
+
+// UnionOfLogDown is UnionLogDown of boxes that are measured.
+func UnionOfLogDown(boxes []Box, mean, sdLo, sdHi []float64) (logP float64, rule string) {
+	return newUnion(boxes, mean, sdLo, sdHi).logDown()
+}
+
+func (u *union) logDown() (logP float64, rule string) {
 	if len(u.boxes) == 0 {
 		return math.Inf(-1), RuleNone
 	}
 	// Everything is measured in units of 2^base, about the largest mass.
 	base := u.boxes[0].mass.e
 	best, rule := u.boxes[0].mass.over(base, -1), RuleLargest
-	if len(u.boxes) > 1 {
+	switch {
+	case len(u.boxes) > 1 && u.apart():
+		// Nothing is taken off in (7) and (8), whose terms are those of the sum, and those of (9) are no more.
+		terms := make([]float64, len(u.boxes))
+		for i, b := range u.boxes {
+			terms[i] = b.mass.over(base, -1)
+		}
+		if sum := sumDown(terms); sum > best {
+			best, rule = sum, RuleChain
+		}
+	case len(u.boxes) > 1:
 		pairs := u.pairsUp()
 		chain := u.chainTerms(pairs, base)
 		pieces := u.pieceTerms(pairs, chain, base)
@@ -89,26 +107,40 @@ func UnionLogDown(lo, hi [][]float64, mean, sdLo, sdHi []float64) (logP float64,
 
 // union is the boxes worth looking at, in order of decreasing mass.
 type union struct {
-	boxes            []unionBox
+	boxes            []Box
 	mean, sdLo, sdHi []float64
 }
 
-// unionBox is one box with a lower bound, above 0, of its mass.
-type unionBox struct {
-	lo, hi []float64
+// Box is one box with a lower bound of its mass.
+type Box struct {
+	Lo, Hi []float64
 	mass   scaled
 }
 
-// newUnion measures all boxes and keeps the most probable ones.
-func newUnion(lo, hi [][]float64, mean, sdLo, sdHi []float64) *union {
-	u := &union{mean: mean, sdLo: sdLo, sdHi: sdHi}
+// NewBox measures a box as LogMassDown does.
+func NewBox(lo, hi, mean, sdLo, sdHi []float64) Box {
+	return Box{lo, hi, massDown(lo, hi, mean, sdLo, sdHi).scaledDown()}
+}
+
+// unionOf measures boxes and keeps the most probable ones.
+func unionOf(lo, hi [][]float64, mean, sdLo, sdHi []float64) *union {
+	var boxes []Box
 	for i := range lo {
-		if m := massDown(lo[i], hi[i], mean, sdLo, sdHi).scaledDown(); !m.isZero() {
-			u.boxes = append(u.boxes, unionBox{lo[i], hi[i], m})
+		boxes = append(boxes, NewBox(lo[i], hi[i], mean, sdLo, sdHi))
+	}
+	return newUnion(boxes, mean, sdLo, sdHi)
+}
+
+// newUnion keeps the most probable boxes.
+func newUnion(boxes []Box, mean, sdLo, sdHi []float64) *union {
+	u := &union{mean: mean, sdLo: sdLo, sdHi: sdHi}
+	for _, b := range boxes {
+		if !b.mass.isZero() {
+			u.boxes = append(u.boxes, b)
 		}
 	}
 	// Stable, so that equal masses leave the order, and the result, defined.
-	slices.SortStableFunc(u.boxes, func(a, b unionBox) int {
+	slices.SortStableFunc(u.boxes, func(a, b Box) int {
 		switch {
 		case b.mass.less(a.mass):
 			return -1

@@ -131,7 +131,7 @@ func TestUnionRulesAlone(t *testing.T) {
 			}
 		}
 		truth := oracleUnion(tu)
-		u := newUnion(tu.lo, tu.hi, tu.mean, tu.sdLo, tu.sdHi)
+		u := unionOf(tu.lo, tu.hi, tu.mean, tu.sdLo, tu.sdHi)
 		if len(u.boxes) < 2 {
 			continue
 		}
@@ -161,7 +161,7 @@ func checkPairs(t *testing.T, u *union, pairs [][]scaled, sd []float64) {
 			b := u.boxes[j]
 			truth := bigOf(1)
 			for k := range sd {
-				truth.Mul(truth, oracleInterval(max(a.lo[k], b.lo[k]), min(a.hi[k], b.hi[k]), u.mean[k], sd[k]))
+				truth.Mul(truth, oracleInterval(max(a.Lo[k], b.Lo[k]), min(a.Hi[k], b.Hi[k]), u.mean[k], sd[k]))
 			}
 			got := scaledValue(pairs[i][j])
 			if !isUpper(got, truth) && got.Cmp(bigOf(1)) != 0 || truth.Sign() == 0 && got.Sign() != 0 {
