@@ -2,14 +2,30 @@ package gpu
 
 import "psafe/host/bound"
 
-var _ = wraps("convtranspose")
+var _ = wraps("convtranspose", "convlive", "convplaces")
+
+// placeRun is how many places a task of convplaces owns.
+const placeRun = 64
 
 // ConvTranspose is defined in bound.ConvTranspose.
 func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
+	on, tiles := d.arrays(a), up(a.R, d.shape.Lanes)
 	w := work{
 		d.moved(a.P*a.R*(a.Positions*a.Channels+a.J) + 2*up(a.P, a.PerBox)*a.K*a.Channels),
 		2 * int64(a.P) * int64(a.R) * int64(a.E) * int64(a.Channels),
 	}
-	return d.launch("convtranspose", a.P*a.J*up(a.R, d.shape.Lanes), w, d.arrays(a),
-		a.Needed != nil, a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
+	if d.shape.Lanes == 1 || a.W.Lo != a.W.Hi {
+		return d.launch("convtranspose", a.P*a.J*tiles, w, on,
+			a.Needed != nil, a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
+	}
+	vectors := a.P * tiles * a.Positions
+	n := 2 * blocks(a.Channels) * vectors
+	return d.parts(on, []part{{"live", n}}, func(on arrays) error {
+		read := work{d.moved(a.P*a.R*a.Positions*a.Channels + n), 0}
+		if err := d.launch("convlive", vectors, read, on, a.R, a.Positions, a.Channels); err != nil {
+			return err
+		}
+		return d.launch("convplaces", a.P*tiles*up(a.J, placeRun), w, on,
+			a.Needed != nil, a.Add, a.PerBox, placeRun, a.R, a.J, a.Positions, a.K, a.Channels)
+	})
 }
