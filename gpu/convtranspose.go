@@ -4,8 +4,8 @@ import "psafe/host/bound"
 
 var _ = wraps("convtranspose", "convlive", "convplaces")
 
-// placeRun is how many places a task of convplaces owns.
-const placeRun = 64
+// placeRun is how many places a task of convplaces owns: as many as leave some hundred tasks.
+func placeRun(places int) int { return min(max(4, places/256), 64) }
 
 // ConvTranspose is defined in bound.ConvTranspose.
 func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
@@ -14,6 +14,7 @@ func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
 		d.moved(a.P*a.R*(a.Positions*a.Channels+a.J) + 2*up(a.P, a.PerBox)*a.K*a.Channels),
 		2 * int64(a.P) * int64(a.R) * int64(a.E) * int64(a.Channels),
 	}
+	// Vectors of rows list the channels that are not 0 in any; on GPUs work-items are rows.
 	if d.shape.Lanes == 1 || a.W.Lo != a.W.Hi {
 		return d.launch("convtranspose", a.P*a.J*tiles, w, on,
 			a.Needed != nil, a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
@@ -25,7 +26,8 @@ func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
 		if err := d.launch("convlive", vectors, read, on, a.R, a.Positions, a.Channels); err != nil {
 			return err
 		}
-		return d.launch("convplaces", a.P*tiles*up(a.J, placeRun), w, on,
-			a.Needed != nil, a.Add, a.PerBox, placeRun, a.R, a.J, a.Positions, a.K, a.Channels)
+		run := placeRun(a.P * tiles * a.J)
+		return d.launch("convplaces", a.P*tiles*up(a.J, run), w, on,
+			a.Needed != nil, a.Add, a.PerBox, run, a.R, a.J, a.Positions, a.K, a.Channels)
 	})
 }

@@ -9,7 +9,10 @@
 
    Decomposition. A work-item owns one vector of rows of one place: task t = (p * places + j) *
    rowTiles + tile. It reads a and w as often as the place is under taps; work-items beside
-   each other read rows beside each other.
+   each other read rows beside each other. On CPUs, where weights are numbers, convlive lists the
+   channels that are not 0 in all rows of a vector, and a task of convplaces owns a run of places,
+   of which up to CP under taps of the same positions read coefficients once: t = (p * rowTiles +
+   tile) * runs + run.
 
    Index formulas: a[((p * positions + q) * channels + o) * rows + r], w[(box * taps + k) * channels
    + o], out[(p * places + j) * rows + r].
@@ -92,13 +95,12 @@ KERNEL void convlive(__global real *live, const __global real *a, const int rows
     }
 }
 
-/* placeSums are the sums of n places that are under taps of the positions q[], entry e of place k having tap
-   entry[at[k] + e] - q[e] * taps: n is a constant. A channel that is not live adds 0, which sums that begin
-   with +0 do not notice (round.cl, least). */
-INLINE void placeSums(const int n, vec *total, const __global real *a, const __global real *live, const __global real *w,
+/* placeSums are the sums of n places, a constant, that are under taps of the positions q[]: entry e of place
+   k is at at[k] + e. A channel that is not live adds 0, which sums that begin with +0 do not notice (round.cl,
+   least). */
+INLINE void placeSums(const int n, vec *sum, const __global real *a, const __global real *live, const __global real *w,
                       const __global real *entry, const int *at, const int *q, int entries, int rows, int taps, int channels) {
     const int words = 2 * ((channels + BLOCK - 1) / BLOCK);
-    vec sum[CP];
     EACH(k, n, CP) {
         sum[k] = VEC(R(0.0));
     }
@@ -131,9 +133,6 @@ INLINE void placeSums(const int n, vec *total, const __global real *a, const __g
             sum[k] += s[k];
         }
     }
-    EACH(k, n, CP) {
-        total[k] = sum[k];
-    }
 }
 
 /* alike says whether the list of place j is one of taps of the positions q[] too. */
@@ -149,7 +148,7 @@ INLINE bool alike(const __global real *start, const __global real *entry, int j,
     return other == 0;
 }
 
-/* convplaces: convtranspose for weights that are numbers and lists of at most BLOCK entries. A task owns a run of places. */
+/* convplaces: convtranspose for weights that are numbers. */
 KERNEL void convplaces(__global real *out, const __global real *a, const __global real *live, const __global real *wLo,
                        const __global real *start, const __global real *entry, const __global real *needed,
                        const int hasNeeded, const int hasOld, const int perBox, const int run,
