@@ -5,7 +5,7 @@ import (
 	"psafe/kernels"
 )
 
-var _ = wraps("backsubstitute", "backtiles", "backblocks", "backsums")
+var _ = wraps("backsubstitute", "backtiles", "backblocks", "backsums", "backlive", "backends")
 
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
@@ -32,6 +32,17 @@ func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 	w := work{
 		d.moved(2*boxes*(a.In+1)*a.Out + a.P*a.Out*a.R + both*a.P*a.In*a.R),
 		2 * int64(both) * int64(a.P) * int64(a.R) * int64(a.In) * int64(a.Out),
+	}
+	if tiles := up(a.R, d.shape.Lanes); wantHi && d.shape.Lanes > 1 && tiles > 1 && a.W.Lo != a.W.Hi {
+		weights, run := boxes*a.In, 64
+		n := weights + a.P*tiles
+		return d.parts(on, []part{{"live", n * (blocks(a.Out) + 1)}}, func(on arrays) error {
+			read := work{d.moved(2*boxes*a.In*a.Out + a.P*a.Out*a.R), 0}
+			if err := d.launch("backlive", n, read, on, weights, a.R, a.Out); err != nil {
+				return err
+			}
+			return d.launch("backends", a.P*up(tiles, 2)*up(a.In, run), w, on, weights, a.PerBox, run, a.R, a.In, a.Out)
+		})
 	}
 	if kernel == "backblocks" {
 		b, results := blocks(a.Out), a.P*(a.In+1)*a.R

@@ -20,7 +20,7 @@ func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
 			a.Needed != nil, a.Add, a.PerBox, a.R, a.J, a.Positions, a.K, a.Channels)
 	}
 	vectors := a.P * tiles * a.Positions
-	n := 2 * blocks(a.Channels) * vectors
+	n := blocks(a.Channels) * vectors
 	return d.parts(on, []part{{"live", n}}, func(on arrays) error {
 		read := work{d.moved(a.P*a.R*a.Positions*a.Channels + n), 0}
 		if err := d.launch("convlive", vectors, read, on, a.R, a.Positions, a.Channels); err != nil {

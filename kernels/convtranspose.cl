@@ -78,34 +78,27 @@ KERNEL void convtranspose(__global real *out, const __global real *a, const __gl
 /* CP is the most places whose coefficients a task of convplaces reads once. */
 #define CP 4
 
-/* convlive: live has a word of 16 bits for each vector of rows and 16 channels, the first channel's the
-   highest: those that are not 0 in all rows. live[((p * rowTiles + tile) * positions + q) * words + word]. */
+/* convlive: live has for each vector of rows a word for each block of channels: liveAt of those that are not 0
+   in all rows. live[((p * rowTiles + tile) * positions + q) * words + word]. */
 KERNEL void convlive(__global real *live, const __global real *a, const int rows, const int positions,
                      const int channels, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int rowTiles = (rows + VW - 1) / VW, words = 2 * ((channels + BLOCK - 1) / BLOCK);
+    const int rowTiles = (rows + VW - 1) / VW, words = (channels + BLOCK - 1) / BLOCK;
     const size_t place = quotient(t, positions), p = quotient(place, rowTiles), r = modulo(place, rowTiles) * VW;
-    const __global real *from = a + ((p * positions + modulo(t, positions)) * channels) * rows + r;
-    for (int word = 0; word < words; word++) {
-        uint bits = 0;
-        for (int o = word * 16; o < min(word * 16 + 16, channels); o++) {
-            bits |= ANY(VLOAD(from + (size_t)o * rows) != R(0.0)) ? 0x8000u >> o % 16 : 0;
-        }
-        live[t * words + word] = bits;
-    }
+    liveRows((__global uint *)live + t * words, a + ((p * positions + modulo(t, positions)) * channels) * rows + r, rows, channels);
 }
 
 /* placeSums are the sums of n places, a constant, that are under taps of the positions q[]: entry e of place
    k is at at[k] + e. A channel that is not live adds 0, which sums that begin with +0 do not notice (round.cl,
    least). */
-INLINE void placeSums(const int n, vec *sum, const __global real *a, const __global real *live, const __global real *w,
+INLINE void placeSums(const int n, vec *sum, const __global real *a, const __global uint *live, const __global real *w,
                       const __global real *entry, const int *at, const int *q, int entries, int rows, int taps, int channels) {
-    const int words = 2 * ((channels + BLOCK - 1) / BLOCK);
+    const int words = (channels + BLOCK - 1) / BLOCK;
     EACH(k, n, CP) {
         sum[k] = VEC(R(0.0));
     }
     for (int e = 0; e < entries; e++) {
-        const __global real *tap[CP], *from = a + (size_t)q[e] * channels * rows, *bits = live + (size_t)q[e] * words;
+        const __global real *tap[CP], *from = a + (size_t)q[e] * channels * rows;
         vec s[CP];
         EACH(k, n, CP) {
             tap[k] = w + (size_t)((int)entry[at[k] + e] - q[e] * taps) * channels;
@@ -116,10 +109,9 @@ INLINE void placeSums(const int n, vec *sum, const __global real *a, const __glo
             EACH(k, n, CP) {
                 block[k] = VEC(R(0.0));
             }
-            uint left = (uint)bits[o0 / 16] << 16 | (uint)bits[o0 / 16 + 1];
-            while (left != 0) {
+            for (uint left = live[(size_t)q[e] * words + o0 / BLOCK]; left != 0;) {
                 const int o = clz(left);
-                left ^= 0x80000000u >> o;
+                left ^= LIVE(o);
                 const vec c = VLOAD(from + (size_t)(o0 + o) * rows);
                 EACH(k, n, CP) {
                     block[k] += c * tap[k][o0 + o];
@@ -155,10 +147,11 @@ KERNEL void convplaces(__global real *out, const __global real *a, const __globa
                        const int rows, const int places, const int positions, const int taps, const int channels,
                        const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int rowTiles = (rows + VW - 1) / VW, runs = (places + run - 1) / run, words = 2 * ((channels + BLOCK - 1) / BLOCK);
+    const int rowTiles = (rows + VW - 1) / VW, runs = (places + run - 1) / run, words = (channels + BLOCK - 1) / BLOCK;
     const size_t item = quotient(t, runs), p = quotient(item, rowTiles);
     const int r = (int)modulo(item, rowTiles) * VW, end = min(((int)modulo(t, runs) + 1) * run, places);
-    const __global real *rowsOf = a + p * positions * channels * rows + r, *liveOf = live + item * positions * words;
+    const __global real *rowsOf = a + p * positions * channels * rows + r;
+    const __global uint *liveOf = (const __global uint *)live + item * positions * words;
     const __global real *w = wLo + quotient(p, perBox) * taps * channels;
     int q[BLOCK], entries = -1;
     for (int j = (int)modulo(t, runs) * run; j < end;) {
