@@ -15,6 +15,9 @@ func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 	if d.tiles(a.PerBox*a.R, a.In, a.In*a.Out, a.Out*a.R) {
 		return d.backSubstitute("backtiles", a)
 	}
+	if d.shape.Lanes > 1 && a.R > d.shape.Lanes && a.S.Hi != nil && a.W.Lo != a.W.Hi {
+		return d.backSubstitute("backends", a)
+	}
 	return d.backSubstitute("backsubstitute", a)
 }
 
@@ -33,17 +36,6 @@ func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 		d.moved(2*boxes*(a.In+1)*a.Out + a.P*a.Out*a.R + both*a.P*a.In*a.R),
 		2 * int64(both) * int64(a.P) * int64(a.R) * int64(a.In) * int64(a.Out),
 	}
-	if tiles := up(a.R, d.shape.Lanes); wantHi && d.shape.Lanes > 1 && tiles > 1 && a.W.Lo != a.W.Hi {
-		weights, run := boxes*a.In, 64
-		n := weights + a.P*tiles
-		return d.parts(on, []part{{"live", n * (blocks(a.Out) + 1)}}, func(on arrays) error {
-			read := work{d.moved(2*boxes*a.In*a.Out + a.P*a.Out*a.R), 0}
-			if err := d.launch("backlive", n, read, on, weights, a.R, a.Out); err != nil {
-				return err
-			}
-			return d.launch("backends", a.P*up(tiles, 2)*up(a.In, run), w, on, weights, a.PerBox, run, a.R, a.In, a.Out)
-		})
-	}
 	if kernel == "backblocks" {
 		b, results := blocks(a.Out), a.P*(a.In+1)*a.R
 		n := results * b
@@ -52,6 +44,18 @@ func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 				return err
 			}
 			return d.launch("backsums", results, work{d.moved(both * (n + results)), int64(both) * int64(n)}, on, wantHi, a.R, a.In, b)
+		})
+	}
+	if kernel == "backends" {
+		tiles, weights := up(a.R, d.shape.Lanes), boxes*a.In
+		n, pairs := weights+a.P*tiles, a.P*up(tiles, 2)
+		return d.parts(on, []part{{"live", n * (blocks(a.Out) + 1)}}, func(on arrays) error {
+			read := work{d.moved(2*weights*a.Out + a.P*a.Out*a.R), 0}
+			if err := d.launch("backlive", n, read, on, weights, a.R, a.Out); err != nil {
+				return err
+			}
+			run := runOf(pairs * a.In)
+			return d.launch(kernel, pairs*up(a.In, run), w, on, weights, a.PerBox, run, a.R, a.In, a.Out)
 		})
 	}
 	return d.launch(kernel, tasks, w, on, wantHi, a.P, a.PerBox, a.R, a.In, a.Out)

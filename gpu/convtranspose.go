@@ -4,8 +4,8 @@ import "psafe/host/bound"
 
 var _ = wraps("convtranspose", "convlive", "convplaces")
 
-// placeRun is how many places a task of convplaces owns: as many as leave some hundred tasks.
-func placeRun(places int) int { return min(max(4, places/256), 64) }
+// runOf is how many of n results a task owns that walks over them: as many as leave some hundred tasks.
+func runOf(n int) int { return min(max(4, n/128), 64) }
 
 // ConvTranspose is defined in bound.ConvTranspose.
 func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
@@ -26,7 +26,7 @@ func (d *Device) ConvTranspose(a bound.ConvTranspose) error {
 		if err := d.launch("convlive", vectors, read, on, a.R, a.Positions, a.Channels); err != nil {
 			return err
 		}
-		run := placeRun(a.P * tiles * a.J)
+		run := runOf(a.P * tiles * a.J)
 		return d.launch("convplaces", a.P*tiles*up(a.J, run), w, on,
 			a.Needed != nil, a.Add, a.PerBox, run, a.R, a.J, a.Positions, a.K, a.Channels)
 	})

@@ -209,7 +209,7 @@ KERNEL void backlive(__global real *live, const __global real *a, const __global
     for (int word = 0; word < words; word++) {
         uint bits = 0;
         for (int i = word * BLOCK; i < min((word + 1) * BLOCK, out); i++) {
-            bits |= (lo[i] != R(0.0)) | (hi[i] != R(0.0)) ? LIVE(i - word * BLOCK) : 0;
+            bits |= ((lo[i] != R(0.0)) | (hi[i] != R(0.0))) != 0 ? LIVE(i - word * BLOCK) : 0;
         }
         to[word] = bits;
     }
@@ -232,7 +232,7 @@ KERNEL void backends(__global real *sLo, __global real *sHi, __global real *c, c
     const __global real *a0 = a + p * out * rows + r0, *a1 = a + p * out * rows + r1;
     const __global uint *bits = (const __global uint *)live, *live0 = bits + (weights + p * rowTiles + tile) * (words + 1);
     const __global uint *live1 = bits + (weights + p * rowTiles + next) * (words + 1);
-    const uint all = live0[words] | live1[words] ? ~0u : 0u;
+    const uint all = (live0[words] | live1[words]) != 0 ? ~0u : 0u;
     if (first == 0) {
         backBias(c + p * rows + r0, a0, cIn + p * rows + r0, bLo + box * out, bHi + box * out, rows, out, rows - r0);
         if (n1 > 0) {
