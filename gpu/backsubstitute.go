@@ -5,7 +5,7 @@ import (
 	"psafe/kernels"
 )
 
-var _ = wraps("backsubstitute", "backtiles", "backblocks", "backsums")
+var _ = wraps("backsubstitute", "backtiles", "backblocks", "backsums", "backlive", "backends")
 
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
@@ -14,6 +14,9 @@ func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 	}
 	if d.tiles(a.PerBox*a.R, a.In, a.In*a.Out, a.Out*a.R) {
 		return d.backSubstitute("backtiles", a)
+	}
+	if d.shape.Lanes > 1 && a.R > d.shape.Lanes && a.S.Hi != nil && a.W.Lo != a.W.Hi {
+		return d.backSubstitute("backends", a)
 	}
 	return d.backSubstitute("backsubstitute", a)
 }
@@ -41,6 +44,18 @@ func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 				return err
 			}
 			return d.launch("backsums", results, work{d.moved(both * (n + results)), int64(both) * int64(n)}, on, wantHi, a.R, a.In, b)
+		})
+	}
+	if kernel == "backends" {
+		tiles, weights := up(a.R, d.shape.Lanes), boxes*a.In
+		n, pairs := weights+a.P*tiles, a.P*up(tiles, 2)
+		return d.parts(on, []part{{"live", n * (blocks(a.Out) + 1)}}, func(on arrays) error {
+			read := work{d.moved(2*weights*a.Out + a.P*a.Out*a.R), 0}
+			if err := d.launch("backlive", n, read, on, weights, a.R, a.Out); err != nil {
+				return err
+			}
+			run := runOf(pairs * a.In)
+			return d.launch(kernel, pairs*up(a.In, run), w, on, weights, a.PerBox, run, a.R, a.In, a.Out)
 		})
 	}
 	return d.launch(kernel, tasks, w, on, wantHi, a.P, a.PerBox, a.R, a.In, a.Out)

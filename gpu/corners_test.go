@@ -74,8 +74,11 @@ func (c *cornerCase) pairs(n int, special, nonNeg bool) bound.Interval {
 		if lo[i] > hi[i] {
 			lo[i], hi[i] = hi[i], lo[i]
 		}
-		if c.rnd.IntN(8) == 0 {
+		switch c.rnd.IntN(8) {
+		case 0:
 			hi[i] = lo[i]
+		case 1:
+			lo[i], hi[i] = 0, 0
 		}
 	}
 	return bound.Interval{Lo: c.upload(lo), Hi: c.upload(hi)}

@@ -49,6 +49,29 @@
     const __global real *bLo, const __global real *bHi, const int wantHi,                \
     const int items, const int perBox, const int rows, const int in, const int out
 
+#if VW > 1
+
+/* LIVE is bit i of a block in a word: the first is the highest. */
+#define LIVE(i) (0x80000000u >> (i))
+
+/* liveRows writes a word for each block of n coefficients, which are `rows` apart: those that are not 0 in all
+   rows of a vector. It returns a vector that is 0 where all are numbers, else NaN. */
+INLINE vec liveRows(__global uint *live, const __global real *a, int rows, int n) {
+    vec none = VEC(R(0.0));
+    for (int i0 = 0; i0 < n; i0 += BLOCK) {
+        uint word = 0;
+        for (int i = i0; i < min(i0 + BLOCK, n); i++) {
+            const vec v = VLOAD(a + (size_t)i * rows);
+            word |= ANY(v != R(0.0)) ? LIVE(i - i0) : 0;
+            none += v - v;
+        }
+        live[i0 / BLOCK] = word;
+    }
+    return none;
+}
+
+#endif
+
 /* backBias: c of one vector of rows. */
 INLINE void backBias(__global real *c, const __global real *a, const __global real *cIn,
                      const __global real *bLo, const __global real *bHi, int rows, int out, int n) {
@@ -164,6 +187,90 @@ KERNEL void backsubstitute(BACK_ARGS, const uint tasks, __global uint *receipts,
         backTile(0, outLo, outHi, from, n, wLo + w, wHi + w, jTile * TJ, rows, in, out);
     }
 }
+
+#if VW > 1
+
+/* backlive: live has words + 1 words for each input of each box, of the outputs whose weight is not [0, 0], and
+   then for each vector of rows, of the outputs that are not 0 in all rows. The last is 0 where all are numbers. */
+KERNEL void backlive(__global real *live, const __global real *a, const __global real *wLo, const __global real *wHi,
+                     const int weights, const int rows, const int out,
+                     const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int words = (out + BLOCK - 1) / BLOCK, rowTiles = (rows + VW - 1) / VW;
+    __global uint *to = (__global uint *)live + t * (words + 1);
+    to[words] = 0;
+    if (t >= (size_t)weights) {
+        const size_t vector = t - weights;
+        const vec none = liveRows(to, a + quotient(vector, rowTiles) * out * rows + modulo(vector, rowTiles) * VW, rows, out);
+        to[words] = ANY(none != R(0.0));
+        return;
+    }
+    const __global real *lo = wLo + t * out, *hi = wHi + t * out;
+    for (int word = 0; word < words; word++) {
+        uint bits = 0;
+        for (int i = word * BLOCK; i < min((word + 1) * BLOCK, out); i++) {
+            bits |= ((lo[i] != R(0.0)) | (hi[i] != R(0.0))) != 0 ? LIVE(i - word * BLOCK) : 0;
+        }
+        to[word] = bits;
+    }
+}
+
+/* backends: backsubstitute of both ends. A task owns two vectors of rows of an item and a run of inputs:
+   t = (p * pairs + pair) * runs + run. A weight [0, 0] adds 0 to sums of numbers; of rows that are none it is not
+   left out, as Inf * 0 is NaN. */
+KERNEL void backends(__global real *sLo, __global real *sHi, __global real *c, const __global real *a,
+                     const __global real *live, const __global real *cIn, const __global real *wLo,
+                     const __global real *wHi, const __global real *bLo, const __global real *bHi,
+                     const int weights, const int perBox, const int run, const int rows, const int in, const int out,
+                     const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int words = (out + BLOCK - 1) / BLOCK, rowTiles = (rows + VW - 1) / VW, pairs = (rowTiles + 1) / 2;
+    const int runs = (in + run - 1) / run, first = (int)modulo(t, runs) * run;
+    const size_t item = quotient(t, runs), p = quotient(item, pairs), box = quotient(p, perBox);
+    const int tile = (int)modulo(item, pairs) * 2, next = min(tile + 1, rowTiles - 1);
+    const int r0 = tile * VW, r1 = next * VW, n1 = next > tile ? rows - r1 : 0;
+    const __global real *a0 = a + p * out * rows + r0, *a1 = a + p * out * rows + r1;
+    const __global uint *bits = (const __global uint *)live, *live0 = bits + (weights + p * rowTiles + tile) * (words + 1);
+    const __global uint *live1 = bits + (weights + p * rowTiles + next) * (words + 1);
+    const uint all = (live0[words] | live1[words]) != 0 ? ~0u : 0u;
+    if (first == 0) {
+        backBias(c + p * rows + r0, a0, cIn + p * rows + r0, bLo + box * out, bHi + box * out, rows, out, rows - r0);
+        if (n1 > 0) {
+            backBias(c + p * rows + r1, a1, cIn + p * rows + r1, bLo + box * out, bHi + box * out, rows, out, n1);
+        }
+    }
+    for (int j = first; j < min(first + run, in); j++) {
+        const __global uint *met = bits + (box * in + j) * (words + 1);
+        const __global real *lower = wLo + (box * in + j) * out, *upper = wHi + (box * in + j) * out;
+        vec lo0 = VEC(R(0.0)), lo1 = lo0, hi0 = lo0, hi1 = lo0;
+        for (int word = 0; word < words; word++) {
+            vec l0 = VEC(R(0.0)), l1 = l0, h0 = l0, h1 = l0;
+            for (uint left = (live0[word] | live1[word]) & (met[word] | all); left != 0;) {
+                const int bit = clz(left), i = word * BLOCK + bit;
+                left ^= LIVE(bit);
+                const vec v0 = VLOAD(a0 + (size_t)i * rows), v1 = VLOAD(a1 + (size_t)i * rows);
+                const vec l = VEC(lower[i]), h = VEC(upper[i]);
+                l0 += v0 * (v0 >= R(0.0) ? l : h);
+                h0 += v0 * (v0 >= R(0.0) ? h : l);
+                l1 += v1 * (v1 >= R(0.0) ? l : h);
+                h1 += v1 * (v1 >= R(0.0) ? h : l);
+            }
+            lo0 += l0;
+            lo1 += l1;
+            hi0 += h0;
+            hi1 += h1;
+        }
+        const size_t to = (p * in + j) * rows;
+        storeUpTo(lo0, sLo + to + r0, rows - r0);
+        storeUpTo(hi0, sHi + to + r0, rows - r0);
+        if (n1 > 0) {
+            storeUpTo(lo1, sLo + to + r1, n1);
+            storeUpTo(hi1, sHi + to + r1, n1);
+        }
+    }
+}
+
+#endif
 
 #if VW == 1
 

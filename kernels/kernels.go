@@ -145,7 +145,7 @@ var (
 		"sharemost": true, "shareparts": true, "sharedtaps": true, "sharedchannels": true, "sharedsums": true,
 		"boxtaps": true, "boxchannels": true, "boxsums": true,
 	}
-	streaming = map[string]bool{"affinewide": true}
+	streaming = map[string]bool{"affinewide": true, "backlive": true, "backends": true, "convlive": true, "convplaces": true}
 )
 
 // Kernels lists the kernels that a program of the shape has.

@@ -36,8 +36,9 @@ func drawConvTranspose(g *gen) opCase {
 		c.entry, c.E = []float64{0}, 1
 	}
 	c.out, c.a = g.numbers(c.P*c.J*c.R), g.numbers(c.P*c.Positions*c.Channels*c.R)
-	for i := range c.a {
-		if i/c.R%3 == 0 && g.oneIn(2) { // rows of zeros are left out
+	for i, tile := 0, g.IntN(3); i < len(c.a); i++ {
+		// Channels of zeros are left out, in each vector of rows by themselves.
+		if i/c.R%3 == 0 && g.oneIn(2) || i/c.R%2 == 0 && i%c.R/16 == tile {
 			c.a[i] = 0
 		}
 	}
