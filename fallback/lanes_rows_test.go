@@ -243,3 +243,20 @@ func testLanesGroups[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		compareAffine(t, fmt.Sprintf("seed %d, %d items, %d of a box: ", seed, items, perBox), lanes, plain, a)
 	}
 }
+
+func TestLanesSquareRows(t *testing.T) {
+	overVectors(t, testLanesSquareRows[float32], testLanesSquareRows[float64])
+}
+
+func testLanesSquareRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(40) {
+		c := newCorners(seed)
+		n := 1 + c.IntN(300)
+		a := bound.SquareRows{Square: &array[T]{v: make([]T, n)}, A: drawArray[T](c, n), N: n}
+		want := a
+		want.Square = &array[T]{v: make([]T, n)}
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
+		sameBits[T](t, fmt.Sprintf("seed %d, %d numbers: Square", seed, n), a.Square, want.Square)
+	}
+}
