@@ -28,7 +28,7 @@ func oneCore[T bound.Real]() *Device[T] {
 
 // random returns n numbers in [from, to).
 func random[T bound.Real](r *rand.Rand, n int, from, to float64) *array[T] {
-	a := &array[T]{make([]T, n)}
+	a := &array[T]{v: make([]T, n)}
 	for i := range a.v {
 		a.v[i] = T(from + (to-from)*r.Float64())
 	}
@@ -179,7 +179,7 @@ func benchGatherSum[T bound.Real](b *testing.B) {
 	window := network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}
 	conv := network.Conv{In: network.Image{Height: 16, Width: 16, Channels: 8}, Window: window, Filters: 8, Groups: 1}
 	tap := conv.Lowered().Tap
-	start, entry := &array[T]{[]T{0}}, &array[T]{}
+	start, entry := &array[T]{v: []T{0}}, &array[T]{}
 	for j := range conv.Inputs() {
 		for e, at := range tap {
 			if int(at) == j {
@@ -189,7 +189,7 @@ func benchGatherSum[T bound.Real](b *testing.B) {
 		start.v = append(start.v, T(len(entry.v)))
 	}
 	a := bound.GatherSum{
-		Out: &array[T]{make([]T, conv.Inputs()*rows)}, In: random[T](rand.New(rand.NewPCG(1, 2)), len(tap)*rows, -1, 1), Start: start, Entry: entry,
+		Out: &array[T]{v: make([]T, conv.Inputs()*rows)}, In: random[T](rand.New(rand.NewPCG(1, 2)), len(tap)*rows, -1, 1), Start: start, Entry: entry,
 		P: 1, N: len(tap), J: conv.Inputs(), E: len(entry.v), R: rows,
 	}
 	b.SetBytes(int64((len(tap) + conv.Inputs()) * rows * d.precision.Bytes()))

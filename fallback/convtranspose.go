@@ -8,11 +8,7 @@ import (
 
 // ConvTranspose is defined in bound.ConvTranspose.
 func (d *Device[T]) ConvTranspose(a bound.ConvTranspose) error {
-	t := convTranspose[T]{a: a, d: d, lists: d.sumLists(a.Start, a.Entry, a.J, a.E, a.Positions*a.K, "ConvTranspose")}
-	t.position = make([]int32, len(t.lists.entry))
-	for e, at := range t.lists.entry {
-		t.position[e] = at / int32(a.K)
-	}
+	t := convTranspose[T]{a: a, d: d, convLists: d.convLists(a)}
 	t.out, t.rows = d.data(a.Out), d.data(a.A)
 	t.wLo, t.wHi = d.interval(a.W)
 	t.needed = d.data(a.Needed)
@@ -44,10 +40,40 @@ type convTranspose[T bound.Real] struct {
 	d                   *Device[T]
 	out, rows, wLo, wHi []T
 	needed              []T // nil: all are
-	lists               sumLists
-	position            []int32 // of each entry
-	tiles               int
-	used, counts        []int32 // by item, tile of rows and position: the channels that are not 0 in all rows
+	*convLists
+	tiles        int
+	used, counts []int32 // by item, tile of rows and position: the channels that are not 0 in all rows
+}
+
+// convLists are the lists of a ConvTranspose, for so many places, entries and positions of taps.
+type convLists struct {
+	of       [4]int
+	lists    sumLists
+	position []int32 // of each entry
+	// kind is the same for places beside each other that are under taps of the same positions.
+	kind []int32
+}
+
+// convLists returns the lists of an operation, which a model asks for again and again: they are kept with
+// Entry, until somebody asks for its numbers or those of Start.
+func (d *Device[T]) convLists(a bound.ConvTranspose) *convLists {
+	entry, start, of := a.Entry.(*array[T]), a.Start.(*array[T]), [4]int{a.J, a.E, a.Positions, a.K}
+	if l := entry.lists.Load(); l != nil && start.lists.Load() == l && l.of == of {
+		return l
+	}
+	l := &convLists{of: of, lists: d.sumLists(a.Start, a.Entry, a.J, a.E, a.Positions*a.K, "ConvTranspose")}
+	l.position, l.kind = make([]int32, len(l.lists.entry)), make([]int32, a.J)
+	for e, at := range l.lists.entry {
+		l.position[e] = at / int32(a.K)
+	}
+	for j := 1; j < a.J; j++ {
+		if l.kind[j] = l.kind[j-1]; !slices.Equal(l.positionsOf(j-1), l.positionsOf(j)) {
+			l.kind[j]++
+		}
+	}
+	start.lists.Store(l)
+	entry.lists.Store(l)
+	return l
 }
 
 // findUsed lists the channels of position i of all items and tiles.
@@ -55,14 +81,16 @@ func (t *convTranspose[T]) findUsed(i int) {
 	q, tile, p := i%t.a.Positions, i/t.a.Positions%t.tiles, i/t.a.Positions/t.tiles
 	r := tile * rowTile
 	n, at := min(rowTile, t.a.R-r), (p*t.a.Positions+q)*t.a.Channels*t.a.R+r
-	used := t.used[i*t.a.Channels:]
-	for o := range t.a.Channels {
-		for _, a := range t.rows[at+o*t.a.R:][:n] {
-			if a != 0 {
-				used[t.counts[i]] = int32(o)
-				t.counts[i]++
-				break
-			}
+	used, channels := t.used[i*t.a.Channels:], t.a.Channels
+	for o := range channels {
+		row := t.rows[at+o*t.a.R:][:n]
+		some, known := anyLanes(t.d.vectors, row)
+		if !known {
+			some = slices.ContainsFunc(row, func(a T) bool { return a != 0 })
+		}
+		if some {
+			used[t.counts[i]] = int32(o)
+			t.counts[i]++
 		}
 	}
 }
@@ -104,7 +132,7 @@ func (t *convTranspose[T]) alike(p, j, end int, list *[mostAlike]int) (n, next i
 		switch {
 		case t.needed != nil && t.needed[p*t.a.J+j] == 0:
 			continue
-		case n > 0 && !slices.Equal(t.positionsOf(j), t.positionsOf(list[0])):
+		case n > 0 && t.kind[j] != t.kind[list[0]]:
 			return n, j
 		}
 		list[n] = j
@@ -114,8 +142,8 @@ func (t *convTranspose[T]) alike(p, j, end int, list *[mostAlike]int) (n, next i
 }
 
 // positionsOf are the positions of the list of place j.
-func (t *convTranspose[T]) positionsOf(j int) []int32 {
-	return t.position[t.lists.start[j]:t.lists.start[j+1]]
+func (l *convLists) positionsOf(j int) []int32 {
+	return l.position[l.lists.start[j]:l.lists.start[j+1]]
 }
 
 // sums are those of place j in rows r, ..., r+n-1.

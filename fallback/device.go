@@ -12,6 +12,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"psafe/host/bound"
 	"psafe/host/model/network"
@@ -93,14 +94,18 @@ func (d *Device[T]) Precision() bound.Precision { return d.precision }
 // MemoryLimit is 1 GiB.
 func (d *Device[T]) MemoryLimit() int64 { return d.memory }
 
-type array[T bound.Real] struct{ v []T }
+type array[T bound.Real] struct {
+	v []T
+	// lists are what ConvTranspose has made of numbers that nobody has asked for since (Device.data).
+	lists atomic.Pointer[convLists]
+}
 
 func (a *array[T]) Len() int { return len(a.v) }
 
 // NewArray returns n numbers, all NaN: an operation that forgets an output
 // leaves something that no comparison accepts.
 func (d *Device[T]) NewArray(n int) (bound.Array, error) {
-	a := &array[T]{d.free.take(n)}
+	a := &array[T]{v: d.free.take(n)}
 	err := d.parallel(n, manyNumbers, func(from, to int) {
 		for rest := a.v[from:to]; len(rest) > 0; { // several times as fast as number by number
 			rest = rest[copy(rest, d.nans):]
@@ -118,6 +123,7 @@ func (d *Device[T]) Release(a bound.Array) {
 	if a, ours := a.(*array[T]); ours && a != nil {
 		d.free.keep(a.v)
 		a.v = nil
+		a.lists.Store(nil)
 	}
 }
 
@@ -158,7 +164,11 @@ func (d *Device[T]) data(a bound.Array) []T {
 	if a == nil {
 		return nil
 	}
-	return a.(*array[T]).v
+	numbers := a.(*array[T])
+	if numbers.lists.Load() != nil { // who has them may write them
+		numbers.lists.Store(nil)
+	}
+	return numbers.v
 }
 
 func (d *Device[T]) interval(a bound.Interval) (lo, hi []T) { return d.data(a.Lo), d.data(a.Hi) }

@@ -2,7 +2,10 @@
 
 package fallback
 
-import "psafe/host/bound"
+import (
+	"psafe/host/bound"
+	"psafe/internal/vector"
+)
 
 // This build has no vector instructions: the plain loops do everything.
 
@@ -21,6 +24,10 @@ func concretizeLanes[T bound.Real](*concretize[T], int, int, *rowSums[T]) bool {
 func gatherSumLanes[T bound.Real](*gatherSum[T], []T, *sumScratch[T]) int { return 0 }
 
 func convTransposeLanes[T bound.Real](*convTranspose[T], int, []int, int, int) bool { return false }
+
+func anyLanes[T bound.Real](vector.Set, []T) (some, known bool) { return false, false }
+
+func squareRowsLanes[T bound.Real](*Device[T], []T, []T) int { return 0 }
 
 func relaxRowsLanes[T bound.Real](*relaxRows[T], int, int, int, *rowSums[T]) bool { return false }
 

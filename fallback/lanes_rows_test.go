@@ -29,7 +29,7 @@ func testLanesConcretize[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 			a.S.Hi = nil
 		}
 		want := a
-		a.Bound, want.Bound = &array[T]{make([]T, 3*rows)}, &array[T]{make([]T, 3*rows)}
+		a.Bound, want.Bound = &array[T]{v: make([]T, 3*rows)}, &array[T]{v: make([]T, 3*rows)}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d inputs, %d rows: Bound", seed, in, rows), a.Bound, want.Bound)
@@ -51,7 +51,7 @@ func testLanesRelaxRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		want := a
 		for _, b := range []*bound.RelaxRows{&a, &want} {
-			b.A, b.C = &array[T]{make([]T, 3*n*b.Rows())}, &array[T]{make([]T, 3*b.Rows())}
+			b.A, b.C = &array[T]{v: make([]T, 3*n*b.Rows())}, &array[T]{v: make([]T, 3*b.Rows())}
 		}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
@@ -88,7 +88,7 @@ func testLanesNoiseRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		want := a
 		for _, b := range []*bound.NoiseRows{&a, &want} {
-			b.Mean, b.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
+			b.Mean, b.Var = &array[T]{v: make([]T, items*rows)}, &array[T]{v: make([]T, items*rows)}
 		}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
@@ -126,7 +126,7 @@ func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 			a.VarIn = positiveArray[T](c, items*cols)
 		}
 		want := a
-		a.Var, want.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
+		a.Var, want.Var = &array[T]{v: make([]T, items*rows)}, &array[T]{v: make([]T, items*rows)}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d positions, %d taps, %d channels, %d rows: Var", seed, positions, taps, channels, rows), a.Var, want.Var)
@@ -151,10 +151,10 @@ func testLanesShare[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		b := bound.ShareRows{A: a.A, P: items, R: rows, Positions: positions, K: taps, Channels: channels}
 		want, wantRows := a, b
 		for _, op := range []*bound.ShareBox{&a, &want} {
-			op.W, op.C = &array[T]{make([]T, items*taps*channels*rows)}, &array[T]{make([]T, items*rows)}
+			op.W, op.C = &array[T]{v: make([]T, items*taps*channels*rows)}, &array[T]{v: make([]T, items*rows)}
 		}
 		for _, op := range []*bound.ShareRows{&b, &wantRows} {
-			op.W, op.S = want.W, &array[T]{make([]T, items*positions*taps*rows)}
+			op.W, op.S = want.W, &array[T]{v: make([]T, items*positions*taps*rows)}
 		}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
@@ -195,7 +195,7 @@ func testLanesGatherSum[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		c := newCorners(seed)
 		const items, places = 2, 5
 		n, rows := 1+c.IntN(40), laneSizes[c.IntN(len(laneSizes))]
-		start, entry := &array[T]{[]T{0}}, &array[T]{}
+		start, entry := &array[T]{v: []T{0}}, &array[T]{}
 		for range places {
 			for range c.IntN(4) * c.IntN(4) * c.IntN(9) {
 				entry.v = append(entry.v, T(c.IntN(n)))
@@ -211,11 +211,11 @@ func testLanesGatherSum[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 			for i := range selected {
 				selected[i] = T(c.IntN(2))
 			}
-			a.Slot, a.Select = &array[T]{slot}, &array[T]{selected}
+			a.Slot, a.Select = &array[T]{v: slot}, &array[T]{v: selected}
 		}
 		want := a
 		old := draw[T](c, items*places*rows)
-		a.Out, want.Out = &array[T]{slices.Clone(old)}, &array[T]{old}
+		a.Out, want.Out = &array[T]{v: slices.Clone(old)}, &array[T]{v: old}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d rows: Out", seed, rows), a.Out, want.Out)
@@ -241,5 +241,22 @@ func testLanesGroups[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		}
 		a.Push, a.MagRound = lanes.precision.AffineRounding(in)
 		compareAffine(t, fmt.Sprintf("seed %d, %d items, %d of a box: ", seed, items, perBox), lanes, plain, a)
+	}
+}
+
+func TestLanesSquareRows(t *testing.T) {
+	overVectors(t, testLanesSquareRows[float32], testLanesSquareRows[float64])
+}
+
+func testLanesSquareRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(40) {
+		c := newCorners(seed)
+		n := 1 + c.IntN(300)
+		a := bound.SquareRows{Square: &array[T]{v: make([]T, n)}, A: drawArray[T](c, n), N: n}
+		want := a
+		want.Square = &array[T]{v: make([]T, n)}
+		check(t, lanes.Do(a))
+		check(t, plain.Do(want))
+		sameBits[T](t, fmt.Sprintf("seed %d, %d numbers: Square", seed, n), a.Square, want.Square)
 	}
 }

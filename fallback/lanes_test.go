@@ -83,7 +83,7 @@ func draw[T bound.Real](c *corners, n int) []T {
 	return v
 }
 
-func drawArray[T bound.Real](c *corners, n int) *array[T] { return &array[T]{draw[T](c, n)} }
+func drawArray[T bound.Real](c *corners, n int) *array[T] { return &array[T]{v: draw[T](c, n)} }
 
 // drawInterval orders the ends where they can be ordered; the sign of a zero and
 // which end is a NaN stay as drawn. Now and then both ends are the same.
@@ -97,11 +97,11 @@ func drawInterval[T bound.Real](c *corners, n int) bound.Interval {
 			hi[i] = lo[i]
 		}
 	}
-	return bound.Interval{Lo: &array[T]{lo}, Hi: &array[T]{hi}}
+	return bound.Interval{Lo: &array[T]{v: lo}, Hi: &array[T]{v: hi}}
 }
 
 func outInterval[T bound.Real](n int) bound.Interval {
-	return bound.Interval{Lo: &array[T]{make([]T, n)}, Hi: &array[T]{make([]T, n)}}
+	return bound.Interval{Lo: &array[T]{v: make([]T, n)}, Hi: &array[T]{v: make([]T, n)}}
 }
 
 // sameBits compares numbers; any NaN is equal to any other.
@@ -147,8 +147,8 @@ func compareAffine[T bound.Real](t *testing.T, what string, lanes, plain *Device
 	t.Helper()
 	n := a.Items * a.Out
 	want := a
-	a.Pre, a.Mag = outInterval[T](n), &array[T]{make([]T, n)}
-	want.Pre, want.Mag = outInterval[T](n), &array[T]{make([]T, n)}
+	a.Pre, a.Mag = outInterval[T](n), &array[T]{v: make([]T, n)}
+	want.Pre, want.Mag = outInterval[T](n), &array[T]{v: make([]T, n)}
 	check(t, lanes.Do(a))
 	check(t, plain.Do(want))
 	sameBits[T](t, what+"Pre.Lo", a.Pre.Lo, want.Pre.Lo)
@@ -217,7 +217,7 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]
 		}
 		want := a
 		for _, b := range []*bound.BackSubstitute{&a, &want} {
-			b.S, b.C = outInterval[T](3*in*rows), &array[T]{make([]T, 3*rows)}
+			b.S, b.C = outInterval[T](3*in*rows), &array[T]{v: make([]T, 3*rows)}
 			if seed%2 == 0 {
 				b.S.Hi = nil
 			}
@@ -260,8 +260,8 @@ func testLanesInfiniteRow[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		leaveOut[T](a.W, func(i int) bool { return i%out == dead })
 		a.A.(*array[T]).v[dead*rows+row] = T(special)
 		want := a
-		a.S, a.C = outInterval[T](in*rows), &array[T]{make([]T, rows)}
-		want.S, want.C = outInterval[T](in*rows), &array[T]{make([]T, rows)}
+		a.S, a.C = outInterval[T](in*rows), &array[T]{v: make([]T, rows)}
+		want.S, want.C = outInterval[T](in*rows), &array[T]{v: make([]T, rows)}
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, "S.Lo", a.S.Lo, want.S.Lo)

@@ -26,14 +26,14 @@ func testMergeRowsAsDefined[T bound.Real](t *testing.T) {
 		for i := range a.Items * a.Rows * (a.In + 1) {
 			p, j, r := i/a.Rows/(a.In+1), i/a.Rows%(a.In+1), i%a.Rows
 			lo, hi := mergedAsDefined(d, a, p, j, r)
-			got := &array[T]{[]T{0, 0}}
+			got := &array[T]{v: []T{0, 0}}
 			if j < a.In {
 				at := (p*a.In+j)*a.Rows + r
 				got.v[0], got.v[1] = wLo[at], wHi[at]
 			} else {
 				got.v[0], got.v[1] = bLo[p*a.Rows+r], bHi[p*a.Rows+r]
 			}
-			sameBits[T](t, fmt.Sprintf("seed %d, item %d, input %d of %d, row %d", seed, p, j, a.In, r), got, &array[T]{[]T{lo, hi}})
+			sameBits[T](t, fmt.Sprintf("seed %d, item %d, input %d of %d, row %d", seed, p, j, a.In, r), got, &array[T]{v: []T{lo, hi}})
 		}
 	}
 }
@@ -47,7 +47,7 @@ func drawMergeRows[T bound.Real](c *corners, seed uint64) bound.MergeRows {
 		Weight: drawInterval[T](c, 2*in*out), Bias: drawInterval[T](c, 2*out), C: drawInterval[T](c, 3*rows*out), D: drawInterval[T](c, 3*rows),
 		Abs: 1e-40, Batch: bound.Batch{Items: 6, PerBox: 3, Inputs: 3}, In: in, Out: out, Rows: rows,
 	}
-	round := &array[T]{make([]T, 3*rows)}
+	round := &array[T]{v: make([]T, 3*rows)}
 	for i := range round.v {
 		round.v[i] = 1e-6
 	}

@@ -6,12 +6,12 @@ import "psafe/host/bound"
 func (d *Device[T]) SquareRows(a bound.SquareRows) error {
 	square, v := d.data(a.Square), d.data(a.A)
 	return d.parallel(a.N, 4096, func(from, to int) {
-		for i, x := range v[from:to] {
+		for i := from + squareRowsLanes(d, square[from:to], v[from:to]); i < to; i++ {
 			s := T(0)
-			if x != 0 {
+			if x := v[i]; x != 0 {
 				s = d.up(T(x * x))
 			}
-			square[from+i] = s
+			square[i] = s
 		}
 	})
 }

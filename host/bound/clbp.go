@@ -114,7 +114,7 @@ func (p *clbpPass) ownNoise(k int) {
 	if l.class == loose {
 		quantile = ofLoose
 	}
-	radius, maxSq := p.joinRadius(k), p.join(k, func(s int) Array { return p.radiusOf(s).maxSq })
+	radius, maxSq := p.joinRadius(k), p.joinMaxSq(k)
 	sd := p.sdMean[k]
 	if p.aroundCentre(k) {
 		sd = p.absMean[k]

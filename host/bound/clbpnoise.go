@@ -161,7 +161,7 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 		p.release(s, c)
 		return
 	}
-	radius, maxSq := p.joinRadius(l), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
+	radius, maxSq := p.joinRadius(l), p.joinMaxSq(l)
 	if p.ball != nil && l == 1 {
 		p.through(s, rows, round)
 		if !p.apart { // its mean is added in the end
@@ -179,45 +179,59 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 }
 
 // sharedNoise is noise for a layer whose weights are used in several places: the mean (18) is
-// what independent weights would give, the variance (17) is not.
+// what independent weights would give, the variance (17) is not, but where there is one position: that
+// of (12).
 func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	before := p.before(l, rows)
-	mean, variance := p.array(items*rows), p.array(items*rows)
+	before, point, single := p.before(l, rows), p.query.Inputs.point, lay.positions == 1
 	op := NoiseRows{
-		Mean: mean, Var: variance, MeanIn: before.mean, VarIn: before.variance, C: p.filled(0, items*rows),
+		Mean: p.array(items * rows), Var: p.array(items * rows), MeanIn: before.mean, VarIn: before.variance, C: p.filled(0, items*rows),
 		P: items, R: rows, Cols: before.cols, Inputs: items,
 	}
-	if p.query.Inputs.point {
-		// Nothing varies, and e is 0.
+	if point && !single { // nothing varies, and e is 0
 		op.In, op.S, op.Radius, op.MaxSq = 1, p.filled(0, items*rows), p.filled(0, items), p.filled(0, items)
 		op.Round = p.dev.Precision().NoiseRounding(1, 1)
-	} else {
-		op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, a, rows), p.joinRadius(l), p.filled(0, items*lay.in)
-		op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
+		p.launch(op)
+		p.sharedVariance(l, a, rows, before, op)
+		return
+	}
+	square := p.array(items * lay.out * rows)
+	p.launch(SquareRows{Square: square, A: a, N: items * lay.out * rows})
+	op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, square, rows), p.joinRadius(l), p.filled(0, items*lay.in)
+	op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
+	if point {
+		op.Radius = op.MaxSq
+	}
+	if single {
+		op.C, op.MaxSq = p.constants(square, p.filled(0, items*rows), Interval{p.biasVariance[l], p.biasVariance[l]}, items, lay.channels, rows), p.joinMaxSq(l)
 	}
 	p.launch(op)
-	if !p.query.Inputs.point {
-		p.release(op.S)
+	p.release(op.S, square)
+	if !single {
+		p.sharedVariance(l, a, rows, before, op)
+		return
 	}
-	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
-	g, maxSq := p.factors(l, a, rows), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
+	p.release(op.C)
+	p.put(l, before, noiseArrays{mean: op.Mean, variance: op.Var, cols: rows})
+}
+
+// sharedVariance adds (17) to the noise of rows, whose mean is there.
+func (p *clbpPass) sharedVariance(l int, a Array, rows int, before noiseArrays, there NoiseRows) {
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
+	next, g := noiseArrays{mean: there.Mean, variance: p.array(items * rows), cols: rows}, p.factors(l, a, rows)
 	p.launch(SharedVar{
-		Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
-		MaxSq: maxSq, P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+		Var: next.variance, VarIn: there.Var, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
+		MaxSq: p.joinMaxSq(l), P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 		Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 	})
-	p.release(variance, g.Lo, g.Hi)
+	p.release(there.Var, g.Lo, g.Hi)
 	p.put(l, before, next)
 }
 
-// squaredSums is, for each input of layer l that may be above 0 and each row, the variance of its
-// coefficient, each place of a weight by itself: [Items x in x rows].
-func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
-	lay, items := &p.layers[l], p.pass.query.Batch.Items
-	n := items * lay.out * rows
-	square, variance := p.array(n), p.variance[l]
-	p.launch(SquareRows{Square: square, A: a, N: n})
+// squaredSums is, for each input of layer l that may be above 0 and each row, of which square has the
+// squares, the variance of its coefficient, each place of a weight by itself: [Items x in x rows].
+func (p *clbpPass) squaredSums(l int, square Array, rows int) Array {
+	lay, items, variance := &p.layers[l], p.pass.query.Batch.Items, p.variance[l]
 	sums := func(i int) Array {
 		s := p.array(items * lay.sums[i].places * rows)
 		op := p.transpose(lay, lay.sums[i], s, square, Interval{variance, variance}, items, rows, false)
@@ -226,9 +240,7 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 		return s
 	}
 	if len(lay.feed) == 1 {
-		s := sums(0)
-		p.release(square)
-		return s
+		return sums(0)
 	}
 	s := p.array(items * lay.in * rows)
 	for i := range lay.feed {
@@ -236,7 +248,6 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 		p.launch(Gather{Out: s, In: part, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
 		p.release(part)
 	}
-	p.release(square)
 	return s
 }
 

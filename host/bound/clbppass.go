@@ -339,6 +339,11 @@ func (p *clbpPass) joinRadius(k int) Array {
 	return p.join(k, func(s int) Array { return p.radiusOf(s).radius })
 }
 
+// joinMaxSq bounds the squares of what feeds layer k.
+func (p *clbpPass) joinMaxSq(k int) Array {
+	return p.join(k, func(s int) Array { return p.radiusOf(s).maxSq })
+}
+
 // tightens reports whether rows of layer k's units are taken down.
 func (p *clbpPass) tightens(k int) bool {
 	l := &p.layers[k]

@@ -80,12 +80,12 @@ func (s *sight) firsts(images, out, perStart int) (first []int) {
 	return first
 }
 
-// wholeVectors is how many rows fill vectors of every device.
-const wholeVectors = 16
+// wholeVectors is how many rows fill vectors of every device, and halfVectors those of half the width.
+const wholeVectors, halfVectors = 16, 8
 
-// cutEnds cuts what is needed of width units of each item, from first on, into runs of at most most.
-// More than a vector are as many as vectors hold: fewer take as long, and arrays of a few sizes are used
-// again.
+// cutEnds cuts what is needed of width units of each item, from first on, into runs of at most most, as
+// even as they get: a few rows that are left over take longer than a vector. All are as many as vectors
+// hold, as fewer take as long, and arrays of a few sizes are used again.
 func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs []endRows) {
 	lists, longest := make([][]int, len(first)), 0
 	for i, at := range first {
@@ -96,11 +96,13 @@ func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs 
 		}
 		longest = max(longest, len(lists[i]))
 	}
-	for at := 0; at < longest; at += most {
-		u := endRows{ends: ends, n: min(most, longest-at)}
-		if u.n > wholeVectors {
-			u.n = min(most, (u.n+wholeVectors-1)/wholeVectors*wholeVectors)
+	for at, left := 0, (longest+most-1)/most; at < longest; left-- {
+		u := endRows{ends: ends, n: (longest - at + left - 1) / left}
+		vectors := wholeVectors
+		if u.n <= halfVectors {
+			vectors = halfVectors
 		}
+		u.n = min(most, (u.n+vectors-1)/vectors*vectors)
 		for _, list := range lists {
 			for r := at; r < at+u.n; r++ {
 				unit, place := 0, -1
@@ -111,6 +113,7 @@ func cutEnds(ends whichEnds, needed []bool, first []int, width, most int) (runs 
 			}
 		}
 		runs = append(runs, u)
+		at += u.n
 	}
 	return runs
 }

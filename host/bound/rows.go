@@ -267,15 +267,22 @@ func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
 // addConstants adds to the constants of rows a over n numbers what these do if they are in b, which
 // perBox items have in common.
 func (p *pass) addConstants(f *flight, a Array, b Interval, perBox, n int) {
-	items, r := p.query.Batch.Items, f.rows()
-	// A matrix for no input in particular; S is not used.
-	none, s, c := p.filled(0, boxesOf(items, perBox)*n), p.array(items*r), p.array(items*r)
-	p.launch(BackSubstitute{
-		S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: b,
-		PerBox: perBox, P: items, R: r, In: 1, Out: n,
-	})
-	p.release(s, f.c.Lo)
+	c := p.constants(a, f.c.Lo, b, perBox, n, f.rows())
+	p.release(f.c.Lo)
 	f.c.Lo = c
+}
+
+// constants is c and what numbers in b, n of them, do to rows a over them.
+func (p *pass) constants(a, c Array, b Interval, perBox, n, rows int) Array {
+	items := p.query.Batch.Items
+	// A matrix for no input in particular; S is not used.
+	none, s, sum := p.filled(0, boxesOf(items, perBox)*n), p.array(items*rows), p.array(items*rows)
+	p.launch(BackSubstitute{
+		S: Interval{Lo: s}, C: sum, A: a, CIn: c, W: Interval{none, none}, B: b,
+		PerBox: perBox, P: items, R: rows, In: 1, Out: n,
+	})
+	p.release(s)
+	return sum
 }
 
 // spread adds coefficients of what lies under the taps of layer l to those of what feeds it.
