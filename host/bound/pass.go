@@ -101,6 +101,8 @@ type pass struct {
 	cache   passCache
 	// off is by how much pre-activations of layers may be off, whatever the weights (Splits.Allow).
 	off map[int]Interval
+	// outer are bounds of pre-activations that hold on a box around the input box, by layer (Splits.Within).
+	outer []hostInterval
 	// shift says that weights are those of the mean network, whose layer 0 hands the inputs on.
 	shift bool
 }

@@ -10,9 +10,11 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
+// byPhases closes cells that package branch proves, where cutting T is not promising: with many inputs, or with
+// few of a network whose bounds take long.
 func (r *search) byPhases(ctx context.Context) error {
-	if r.Engine.Normal.Inputs() <= FewInputs {
+	cuts := branch.CutsBox(r.net)
+	if r.Engine.Normal.Inputs() <= FewInputs && !cuts {
 		return nil
 	}
 	r.proving.Store(true)
@@ -21,13 +23,15 @@ func (r *search) byPhases(ctx context.Context) error {
 	for i, o := range r.stack {
 		qs[i] = &question{box: o.box, rows: r.Tasks[o.task].S.Rows}
 	}
-	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
-		return err
+	if !cuts { // these bounds are the first that branch asks for
+		if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
+			return err
+		}
 	}
 	r.found.Cells += len(qs)
 	kept := r.stack[:0]
 	for i, o := range r.stack {
-		if r.Tasks[o.task].S.Holds(qs[i].lo) {
+		if !cuts && r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
 		t := &branch.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
