@@ -6,7 +6,7 @@ package bound
 // before.
 func (s *Splits) Within(part *Inputs) *Splits {
 	p := s.pass
-	if s.turn != nil || p.off != nil || s.assumed != nil {
+	if s.turn != nil || p.off != nil || s.held != nil {
 		panic("bound: Splits.Within: of Splits with a turn, noise or assumptions")
 	}
 	n := len(p.layers)

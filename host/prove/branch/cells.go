@@ -15,10 +15,10 @@ import (
 // mostCutInputs is up to how many inputs the box is cut.
 const mostCutInputs = 32
 
-// CutsBox reports whether a Task without Noise cuts the box, not neurons: inputs are few, and raising the bounds of
-// hidden layers takes longer than a Task may.
+// CutsBox reports whether a Task without Noise cuts the box, not neurons: inputs are few, raising the bounds of
+// hidden layers takes longer than a Task may, and rows may be left out, as of chains they are not.
 func CutsBox(net network.Network) bool {
-	return net.Inputs() <= mostCutInputs && bound.CanSplit(net) && Work(net) > mostRaising
+	return net.Inputs() <= mostCutInputs && !net.Chain() && bound.CanSplit(net) && Work(net) > mostRaising
 }
 
 // cells reports whether sub-problems are proved: at once, or on both halves of the box. It releases the memory on the

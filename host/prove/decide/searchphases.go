@@ -10,11 +10,10 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// byPhases closes cells that package branch proves, where cutting T is not promising: with many inputs, or with
-// few of a network whose bounds take long.
+// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs. With not so many
+// package branch may cut cells all the same.
 func (r *search) byPhases(ctx context.Context) error {
-	cuts := branch.CutsBox(r.net)
-	if r.Engine.Normal.Inputs() <= FewInputs && !cuts {
+	if r.Engine.Normal.Inputs() <= FewInputs {
 		return nil
 	}
 	r.proving.Store(true)
@@ -23,7 +22,8 @@ func (r *search) byPhases(ctx context.Context) error {
 	for i, o := range r.stack {
 		qs[i] = &question{box: o.box, rows: r.Tasks[o.task].S.Rows}
 	}
-	if !cuts { // these bounds are the first that branch asks for
+	cuts := branch.CutsBox(r.net)
+	if !cuts { // else these bounds are the first that branch asks for
 		if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
 			return err
 		}
