@@ -91,6 +91,6 @@ func (r *search) rest(ctx context.Context, took time.Duration) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(min(attackShare*took, time.Second)):
+	case <-time.After(attackShare * took):
 	}
 }
