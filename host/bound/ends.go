@@ -58,7 +58,9 @@ func (p *pass) tightenEnds(k int, f form, ends whichEnds) {
 }
 
 // unsettled says of which units of layer k more has to be known, [Items x units]; after an error of
-// none. Units that may be off what the pass says of them may be above 0 all the same.
+// none. Units that may be off what the pass says of them may be above 0 all the same. In a part of a box
+// (Splits.Within) units that are never negative hand on what they get, and their intervals, those of the
+// whole box at least, have to do.
 func (p *pass) unsettled(k int) []bool {
 	l := &p.layers[k]
 	_, off := p.off[k]
@@ -66,6 +68,12 @@ func (p *pass) unsettled(k int) []bool {
 	hi, err := p.read(p.hidden[k].pre.Hi)
 	for i := range hi {
 		needed[i] = err == nil && !(l.settles && !off && hi[i] <= 0)
+	}
+	if p.outer != nil && l.settles {
+		lo, err := p.read(p.hidden[k].pre.Lo)
+		for i := range needed {
+			needed[i] = needed[i] && err == nil && lo[i] < 0
+		}
 	}
 	return needed
 }

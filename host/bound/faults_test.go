@@ -220,6 +220,25 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 	})
 }
 
+// byParts asks what is known of hidden layers on a box, and on that as a part of itself.
+func (a *asked) byParts(dev bound.Device) ([]float64, error) {
+	return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) (all []float64, err error) {
+		s := m.NewSplits(boxes, in, rows)
+		for range 2 {
+			defer s.Release()
+			for range a.post.Layers[1:] {
+				lo, hi, err := s.Next()
+				if err != nil {
+					return nil, err
+				}
+				all = append(append(all, lo...), hi...)
+			}
+			s = s.Within(in)
+		}
+		return all, nil
+	})
+}
+
 // TestUnitsInParts: however many coefficients of rows of units are read at a time, bounds are the same, and
 // memory is given back.
 func TestUnitsInParts(t *testing.T) {
@@ -257,7 +276,9 @@ func TestEveryCallFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 0))
 	chain := askOf(r, noisyNet(r, network.ReLU, .02, 3, 4, 4, 2))
 	one := &asked{chain.post, chain.boxes[:1], chain.rows[:1]}
-	works := map[string]func(bound.Device) ([]float64, error){"chain, phases": one.byPhases, "chain, leaves": one.byLeaves, "chain, refined": chain.byBoxes(bound.LBP, true)}
+	conv := askOf(r, convtest.Named("leastConv").Posterior(1))
+	whole := &asked{conv.post, conv.boxes[:1], conv.rows[:1]}
+	works := map[string]func(bound.Device) ([]float64, error){"convolution, parts": whole.byParts, "chain, phases": one.byPhases, "chain, leaves": one.byLeaves, "chain, refined": chain.byBoxes(bound.LBP, true)}
 	for name, a := range map[string]*asked{
 		"chain": chain, "convolution": askOf(r, convtest.Named("leastConv").Posterior(1)),
 		"pool": askOf(r, convtest.Named("leastPool").Posterior(1)), "sum": askOf(r, convtest.Named("leastSum").Posterior(1)),

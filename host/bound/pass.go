@@ -107,6 +107,8 @@ type pass struct {
 	off map[int]Interval
 	// only says which forms of rows are taken down.
 	only ways
+	// outer are bounds of pre-activations that hold on a box around the input box, by layer (Splits.Within).
+	outer []hostInterval
 	// shift says that weights are those of the mean network, whose layer 0 hands the inputs on.
 	shift bool
 }

@@ -47,6 +47,7 @@ func (p *pass) hiddenLayer(k int) error {
 	h := p.hidden[k]
 	w, b, perBox := p.matrix(k)
 	p.affineOf(k, h, w, b, perBox)
+	p.within(k)
 	if p.worthRows(l) {
 		p.tighten(k)
 	}

@@ -94,9 +94,7 @@ func (r *ranges) widest(list []neuronAt, n int) []neuronAt {
 // max(t, 0).
 func (r *ranges) width(list []neuronAt) (sum float64) {
 	for _, n := range list {
-		if lo, hi := r.lo[n.layer][n.unit], r.hi[n.layer][n.unit]; lo < 0 && hi > 0 {
-			sum += hi * -lo / (hi - lo)
-		}
+		sum += height(r.lo[n.layer][n.unit], r.hi[n.layer][n.unit])
 	}
 	return sum
 }

@@ -135,8 +135,13 @@ func (t *Task) on(m *bound.Model, net network.Network, boxes *bound.Boxes, turn 
 		p.proof = &Proof{}
 	}
 	proved := false
+	p.lines = t.Noise == nil && CutsBox(net)
 	err := p.on(m, boxes, turn, func() (err error) {
-		proved, err = p.tree()
+		if p.lines {
+			proved, err = p.cells(m, p.roots())
+		} else {
+			proved, err = p.tree()
+		}
 		return err
 	})
 	if err != nil && !errors.Is(err, errStopped) {
@@ -182,6 +187,8 @@ type phased struct {
 	bounds []float64
 	// proof holds what is noted of how it was proved, nil if nobody wants to know.
 	proof *Proof
+	// lines says that the bounds of hidden layers are LBP's, and stay so.
+	lines bool
 }
 
 // ranges are bounds of the pre-activations of hidden layers. phases says which of these have phases.
@@ -294,7 +301,7 @@ func (p *phased) hidden() error {
 			}
 		}
 		raising, slopes = raising+2*len(units)*2*unitRounds*below, slopes+2*len(units)*open
-		if raising > mostRaising || p.proof != nil && slopes > mostSlopes {
+		if p.lines || raising > mostRaising || p.proof != nil && slopes > mostSlopes {
 			units = nil
 		}
 		if err := p.raiseUnits(k, units); err != nil {

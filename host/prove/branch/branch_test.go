@@ -253,7 +253,12 @@ func TestPhaseVerdicts(t *testing.T) {
 		if n%8 > 3 { // hidden neurons are refined at once
 			p.first = 0
 		}
+		p.lines = n%7 == 3
 		if err := alone(p, c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
+			if p.lines { // by cells
+				isProved, err = p.cells(c.model, p.roots())
+				return err
+			}
 			isProved, err = p.tree()
 			return err
 		}); err != nil {

@@ -41,10 +41,7 @@ const (
 
 // tree reports whether all clauses of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
-	var all []*knot
-	for _, clause := range Clauses(p.task.Safe) {
-		all = append(all, p.root(clause))
-	}
+	all := p.roots()
 	waiting, err := p.raise(all, rowRounds)
 	if err != nil {
 		return false, err
@@ -59,6 +56,14 @@ func (p *phased) tree() (bool, error) {
 	}
 	p.noteTrees(all)
 	return true, nil
+}
+
+// roots are all clauses of the property.
+func (p *phased) roots() (all []*knot) {
+	for _, clause := range Clauses(p.task.Safe) {
+		all = append(all, p.root(clause))
+	}
+	return all
 }
 
 // root is a clause on the whole box.

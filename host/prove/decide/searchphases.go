@@ -10,7 +10,8 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
+// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs. With not so many
+// package branch may cut cells all the same.
 func (r *search) byPhases(ctx context.Context) error {
 	if r.Engine.Normal.Inputs() <= FewInputs {
 		return nil
@@ -21,13 +22,16 @@ func (r *search) byPhases(ctx context.Context) error {
 	for i, o := range r.stack {
 		qs[i] = &question{box: o.box, rows: r.Tasks[o.task].S.Rows}
 	}
-	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
-		return err
+	cuts := branch.CutsBox(r.net)
+	if !cuts { // else these bounds are the first that branch asks for
+		if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
+			return err
+		}
 	}
 	r.found.Cells += len(qs)
 	kept := r.stack[:0]
 	for i, o := range r.stack {
-		if r.Tasks[o.task].S.Holds(qs[i].lo) {
+		if !cuts && r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
 		t := &branch.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
@@ -87,6 +91,6 @@ func (r *search) rest(ctx context.Context, took time.Duration) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(min(attackShare*took, time.Second)):
+	case <-time.After(attackShare * took):
 	}
 }

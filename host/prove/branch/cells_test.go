@@ -1,0 +1,118 @@
+package branch
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestCellGraphs: in parts of the box, and in parts of those, no bound of a neuron or a row is above an exact value
+// at a point there, through convolutions, joins and pools, whatever slopes came from the whole.
+func TestCellGraphs(t *testing.T) {
+	narrower, met := 0, 0
+	for n := range testscale.Cases(t, 150) {
+		r := rand.New(rand.NewPCG(uint64(n), 178))
+		c := newGraphCase(t, r, bound.Precision(n%2), 0)
+		var weights bound.Explicit
+		for _, w := range c.weights {
+			weights.Lo, weights.Hi = append(weights.Lo, w), append(weights.Hi, w)
+		}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
+		p.lines, p.most = true, 2+2*r.IntN(8)
+		if err := alone(p, c.model, weights, func() error {
+			knots := p.roots()
+			for range 3 {
+				if _, err := p.raise(knots, 1+r.IntN(3)); err != nil {
+					return err
+				}
+				axis, err := p.axis(knots)
+				if err != nil || axis < 0 {
+					return err
+				}
+				half, other := p.task.Box.Halves(axis)
+				if r.IntN(2) == 0 {
+					half = other
+				}
+				in, err := c.model.UploadInputs([]property.Box{half})
+				if err != nil {
+					return err
+				}
+				defer c.model.ReleaseInputs(in)
+				q := p.part(half, in)
+				defer q.release()
+				p.release()
+				if err := q.hidden(); err != nil {
+					return err
+				}
+				narrower += len(p.open) - len(q.open)
+				if err := noneLeftOut(t, q); err != nil {
+					return err
+				}
+				knots = q.taken(knots, p)
+				if _, err := q.raise(knots, 2); err != nil {
+					return err
+				}
+				there := *c
+				there.box, there.points = half, nil
+				for n := range 8 {
+					there.points = append(there.points, there.at(r, n, nil))
+				}
+				there.inRanges(t, q, there.points)
+				for _, k := range knots {
+					for _, x := range there.points {
+						exact := x.row(&c.safe, unit(k.clause[0], len(c.safe.Rows)))
+						if met++; !math.IsInf(k.bound, -1) && rat(k.bound).Cmp(exact) > 0 {
+							t.Fatalf("case %d: bound %v, row %d is %v", n, k.bound, k.clause[0], exact.FloatString(9))
+						}
+					}
+				}
+				p = q
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if met >= 500 && narrower == 0 {
+		t.Errorf("no neuron of %d points has one sign in a part alone: the test misses its cases", met)
+	}
+}
+
+// noneLeftOut: rows were taken down of every open neuron of layers with weights, so that what one says is known.
+func noneLeftOut(t *testing.T, p *phased) error {
+	t.Helper()
+	cut := false
+	for k, l := range p.net[:len(p.net)-1] {
+		var units, rows []int
+		for i := range p.known.lo[k] {
+			if cut && l.Biases() > 0 && p.known.open(k, i) {
+				units, rows = append(units, i), append(rows, l.Outputs()+i)
+			}
+		}
+		if cut = cut || p.known.phases[k]; len(units) == 0 {
+			continue
+		}
+		a := newAscent(p, k, append(units, rows...))
+		if err := a.evaluate(false); err != nil {
+			return err
+		}
+		for u, i := range units {
+			lo, hi := p.known.lo[k][i], p.known.hi[k][i]
+			if almost := 1e-3 * (hi - lo); a.best[u] > lo+almost || -a.best[len(units)+u] < hi-almost {
+				t.Fatalf("neuron %d of layer %d is in [%v, %v], its rows say in [%v, %v]", i, k, lo, hi, a.best[u], -a.best[len(units)+u])
+			}
+		}
+	}
+	return nil
+}
+
+// unit are factors of row i alone.
+func unit(i, n int) []float64 {
+	theta := make([]float64, n)
+	theta[i] = 1
+	return theta
+}
