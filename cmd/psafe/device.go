@@ -133,27 +133,11 @@ func (d *deviceFlags) open() (*devices, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.openOnly(d.device, p)
+	return d.openIn(p)
 }
 
-// besideCPU behind the word for devices has the CPU's loops work beside them.
-const besideCPU = ",cpu"
-
-// openIn opens them in a precision, for work that several share.
+// openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
-	word, beside := strings.CutSuffix(d.device, besideCPU)
-	if beside && (word == "auto" || word == "cpu") {
-		return nil, fmt.Errorf("--device %s: write gpu, all-gpus or one of psafe devices in front of %s", d.device, besideCPU)
-	}
-	opened, err := d.openOnly(word, p)
-	if err == nil && beside {
-		opened.list = append(opened.list, opened.spare())
-	}
-	return opened, err
-}
-
-// openOnly opens those of a word in a precision.
-func (d *deviceFlags) openOnly(word string, p bound.Precision) (*devices, error) {
 	var err error
 	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
@@ -162,7 +146,7 @@ func (d *deviceFlags) openOnly(word string, p bound.Precision) (*devices, error)
 	if d.opening != nil {
 		d.opening()
 	}
-	return openDevices(word, p, opts)
+	return openDevices(d.device, p, opts)
 }
 
 func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices, error) {

@@ -87,26 +87,6 @@ func TestSameRecords(t *testing.T) {
 		if got, want := withoutChecksums(strings.ReplaceAll(ocl, name, `"device":"cpu"`)), withoutChecksums(cpu); got != want {
 			t.Errorf("%q: records differ:\ncpu    %s\nopencl %s", args, want, got)
 		}
-		if i > 0 && !testscale.Deep(t) {
-			continue
-		}
-		both := records(list[0].ID + besideCPU)
-		if got, want := withoutChecksums(strings.ReplaceAll(both, strings.TrimSuffix(name, `"`)+` + cpu"`, `"device":"cpu"`)), withoutChecksums(cpu); got != want {
-			t.Errorf("%q: records differ:\ncpu    %s\nboth %s", args, want, got)
-		}
-	}
-}
-
-// TestBesideCPU: the CPU beside devices is for work that several share, and beside a device that has a name.
-func TestBesideCPU(t *testing.T) {
-	needOpenCL(t)
-	for device, said := range map[string]string{"auto,cpu": "in front of ,cpu", "cpu,cpu": "in front of ,cpu", "0:99,cpu": "no OpenCL device matches \"0:99\""} {
-		if status, out, errs := endOf(oneImage("--device", device)...); status == exitDone || out != "" || !strings.Contains(errs, said) {
-			t.Errorf("%s: status %d, %q, %q", device, status, out, errs)
-		}
-	}
-	if status, out, errs := endOf("bench", "--device", "0:0,cpu"); status == exitDone || out != "" || !strings.Contains(errs, "no OpenCL device matches") {
-		t.Errorf("bench: status %d, %q, %q", status, out, errs)
 	}
 }
 
