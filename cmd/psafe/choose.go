@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/internal/fault"
 	"psafe/internal/vector"
 )
 
@@ -23,6 +24,10 @@ import (
 var loops = map[vector.Set]struct{ rate, slower float64 }{
 	vector.None: {1.5e9, 6}, vector.AVX2: {4e9, 2}, vector.AVX512: {5e9, 1.6},
 }
+
+// shortApprox is how many seconds the loops may take for a job that is not worth the start of a GPU, of seconds and
+// more: by an estimate, which may be a tenth of the truth.
+var shortApprox = 0.1
 
 // startApprox is the number of seconds that an OpenCL CPU takes until it computes, with kernels
 // that its driver has compiled before.
@@ -37,10 +42,12 @@ func gainApprox(work float64, v vector.Set, cores int) (gain, seconds float64) {
 }
 
 // chooseDevice is what --device auto means: the largest GPU that lists itself and passes
-// its self-test in a child, or a CPU. What it passes over is told in a line each.
+// its self-test in a child, unless the job is short, or a CPU. What it passes over is told in a line each.
 func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (string, error) {
 	note := func(err error) { s.later(inLine(err)) }
+	wait := s.estimate(ctx)
 	found, err := s.list(ctx)
+	wait()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -53,6 +60,10 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 	}
 	gpus := slices.DeleteFunc(slices.Clone(found.devices), func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
 	slices.SortStableFunc(gpus, func(a, b deviceRow) int { return cmp.Compare(b.Memory, a.Memory) })
+	if set, short := s.short(); short && len(gpus) > 0 {
+		s.choseLoops(set, tooShort, gpus[0].ID)
+		return "cpu", nil
+	}
 	for _, g := range gpus {
 		err := s.take(ctx, g.ID, p, fmt.Sprintf("computing on the GPU %s (--device %s)", g.Name, g.ID))
 		if err == nil {
@@ -83,11 +94,11 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 		work := s.work()
 		gain, seconds := gainApprox(work, set, runtime.GOMAXPROCS(0))
 		if !(gain >= startApprox) {
-			why := "too short to wait for OpenCL"
+			why := tooShort
 			if work == 0 {
 				why = "how long it takes is not known, which OpenCL might shorten"
 			}
-			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s takes it all the same)", set, why, d.ID))
+			s.choseLoops(set, why, d.ID)
 			return "cpu", nil
 		}
 		err := s.take(ctx, d.ID, p, fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s or more", d.Name, d.ID, seconds))
@@ -99,6 +110,42 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 		s.later(inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
 	}
 	return "cpu", nil
+}
+
+// short reports whether the job is not worth the start of a GPU.
+func (s *supervised) short() (vector.Set, bool) {
+	set, err := vector.InUse()
+	if s.work == nil || err != nil {
+		return set, false
+	}
+	work := s.work()
+	_, seconds := gainApprox(work, set, runtime.GOMAXPROCS(0))
+	return set, work > 0 && seconds <= shortApprox
+}
+
+const tooShort = "too short to wait for OpenCL"
+
+// choseLoops notes why the loops were chosen, and not a device.
+func (s *supervised) choseLoops(set vector.Set, why, id string) {
+	s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s takes it all the same)", set, why, id))
+}
+
+// estimate has the work estimated, for which files are read, beside what is done before wait. It is not known where
+// ctx ends first.
+func (s *supervised) estimate(ctx context.Context) (wait func()) {
+	work, done := s.work, make(chan float64, 1)
+	if work == nil {
+		return func() {}
+	}
+	fault.Go(nil, func() { done <- work() })
+	return func() {
+		known := 0.0
+		select {
+		case known = <-done:
+		case <-ctx.Done():
+		}
+		s.work = func() float64 { return known }
+	}
 }
 
 // chosen notes what was chosen, if anybody wants to know.

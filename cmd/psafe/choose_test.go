@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -57,6 +58,37 @@ func TestChooseCPU(t *testing.T) {
 	rows := []deviceRow{{ID: "0:99", Name: "absent", Type: "CPU", FP64: true}, {ID: "0:98", Type: "Accelerator"}}
 	if device, err := s.chooseCPU(t.Context(), bound.Float32, rows); device != "cpu" || err != nil || stderr.Len() > 0 || len(s.notes) != 1 || !strings.Contains(s.notes[0], "absent (0:99) is left out") {
 		t.Errorf("%q, %v, %q", device, err, s.notes)
+	}
+}
+
+// TestChooseGPU: auto takes a GPU unless a job is known to be short, and says what it took.
+func TestChooseGPU(t *testing.T) {
+	needOpenCL(t)
+	least := shortApprox
+	wrap(t, "PSAFE_WRAP_GPU=1")
+	shortApprox = least
+	set, err := vector.InUse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := least * loops[set].rate * float64(runtime.GOMAXPROCS(0))
+	for _, c := range []struct {
+		work         float64
+		device, said string
+	}{{0, "0:0", "the GPU "}, {0.99 * most, "cpu", "the CPU by loops (vectors: "}} {
+		s := &supervised{stderr: io.Discard, work: func() float64 { return c.work }, explain: true}
+		device, err := s.chooseDevice(t.Context(), bound.Float32)
+		if device != c.device || err != nil || len(s.notes) != 1 || !strings.HasPrefix(s.notes[0], "computing on "+c.said) {
+			t.Errorf("%v multiplications: %q, %v, %q", c.work, device, err, s.notes)
+		}
+	}
+	for work, want := range map[float64]bool{1.01 * most: false, 1: true} {
+		if _, short := (&supervised{work: func() float64 { return work }}).short(); short != want {
+			t.Errorf("%v multiplications: short %v", work, short)
+		}
+	}
+	if _, short := (&supervised{}).short(); short {
+		t.Error("a command of which nothing is known is short")
 	}
 }
 

@@ -44,7 +44,7 @@ func (d *deviceFlags) addWithout(f, keys *pflag.FlagSet) {
 }
 
 func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
-	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else the CPU), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
+	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one and the work is not short, else the CPU), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
 }
 
 func (d *deviceFlags) addRest(f *pflag.FlagSet) {

@@ -27,6 +27,9 @@ func wrap(t *testing.T, settings ...string) {
 	}
 	t.Setenv("PSAFE_OPENCL_LIBRARY", path)
 	set(t, settings...)
+	old := shortApprox
+	shortApprox = 0 // jobs of tests are short
+	t.Cleanup(func() { shortApprox = old })
 }
 
 // set sets what the library does, NAME=VALUE each.
