@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -82,7 +83,7 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 			return nil, err
 		}
 		dev := &certify.Devices{
-			List: opened.list, Spare: opened.spare, Blame: d.blame,
+			List: opened.list, Spare: opened.spare, Beside: opened.beside, Blame: d.blame,
 			Done: func() error {
 				if !d.profile {
 					return nil // a device that was lost has been replaced, and the records say so
@@ -116,7 +117,9 @@ func defaultDevice() string {
 type devices struct {
 	list []bound.Device
 	// spare makes the device of last resort, nil on the CPU itself.
-	spare  func() bound.Device
+	spare func() bound.Device
+	// beside is the CPU's cores where they take work off the list.
+	beside bound.Device
 	opencl []*gpu.Device
 }
 
@@ -149,8 +152,16 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	return openDevices(d.device, p, opts)
 }
 
+// withCores is the end of words for devices beside which the CPU's cores work.
+const withCores = "+cpu"
+
+// coresBeside are the cores that may work beside a device, 0 for none: its host's share takes a quarter of them at
+// most, in bulk (docs/performance.md).
+func coresBeside(all int) int { return all - max(1, (all+3)/4) }
+
 func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices, error) {
 	cpu := func() bound.Device { return fallback.New(p) }
+	selector, shared := strings.CutSuffix(selector, withCores)
 	// What auto means was decided before; it is left only where there is no OpenCL.
 	if selector == "cpu" || selector == "auto" {
 		return &devices{list: []bound.Device{cpu()}}, nil
@@ -163,6 +174,9 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 		return nil, &certify.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}
 	}
 	d := &devices{spare: cpu, opencl: opened}
+	if n := coresBeside(runtime.GOMAXPROCS(0)); shared && n > 0 {
+		d.beside = fallback.NewOn(p, n)
+	}
 	for _, g := range opened {
 		d.list = append(d.list, g)
 	}
