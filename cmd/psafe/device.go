@@ -45,7 +45,7 @@ func (d *deviceFlags) addWithout(f, keys *pflag.FlagSet) {
 }
 
 func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
-	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one and the work is not short, else the CPU), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
+	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one and the work is not short, with the CPU beside it in bulk, else the CPU), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+", alone or with +cpu behind; default from PSAFE_DEVICE")
 }
 
 func (d *deviceFlags) addRest(f *pflag.FlagSet) {
@@ -155,8 +155,8 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 // withCores is the end of words for devices beside which the CPU's cores work.
 const withCores = "+cpu"
 
-// coresBeside are the cores that may work beside a device, 0 for none: its host's share takes a quarter of them at
-// most, in bulk (docs/performance.md).
+// coresBeside is how many of so many cores work beside a device, of which the host's share has the others: an image
+// takes .4 ms of the host where a device bounds it, and 1.3 ms where the loops do.
 func coresBeside(all int) int { return all - max(1, (all+3)/4) }
 
 func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices, error) {

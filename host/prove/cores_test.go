@@ -68,12 +68,12 @@ func withCores(t *testing.T, dev, cores bound.Device, post *posterior.Posterior,
 	return engines
 }
 
-var clbpOfCells = prove.Config{Method: prove.CLBP, Cells: 3, Derived: true}
+var clbpOfCells = prove.Config{Method: prove.CLBP, Cells: 2, Derived: true}
 
 // TestCoresAndDevice: the cores beside a device, whether it is faster, never done, or slower than anything, change no
 // result: who has nothing left to do does what the other has not done.
 func TestCoresAndDevice(t *testing.T) {
-	post, tasks := provetest.Deep(3, 0.01, 30)
+	post, tasks := provetest.Deep(3, 0.01, 12)
 	want := run(t, bound.Float32, post, clbpOfCells, tasks...)
 	never := func(ready *atomic.Bool) func() bool { return func() bool { return !ready.Load() } }
 	for name, make := range map[string]func(ready *atomic.Bool) (dev, cores bound.Device){
@@ -129,7 +129,7 @@ func TestCoresBesideOpenCL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	post, tasks := provetest.Deep(3, 0.01, 40)
+	post, tasks := provetest.Deep(3, 0.01, 12)
 	var may atomic.Bool
 	may.Store(true)
 	counted := devicetest.NewFaulty(dev)
@@ -147,8 +147,8 @@ func TestCoresBesideOpenCL(t *testing.T) {
 	if diff := sameResults(got, run(t, bound.Float32, post, clbpOfCells, tasks...)); diff != "" {
 		t.Error(diff)
 	}
-	if names := dev.Name() + " + cpu"; got[0].Device != names || got[39].Device != names {
-		t.Errorf("devices %q and %q, not %q", got[0].Device, got[39].Device, names)
+	if names := dev.Name() + " + cpu"; got[0].Device != names || got[11].Device != names {
+		t.Errorf("devices %q and %q, not %q", got[0].Device, got[11].Device, names)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestCoresBesideFaults(t *testing.T) {
 
 // TestCoresEnd: an interruption ends both, and leaves them as they were.
 func TestCoresEnd(t *testing.T) {
-	post, tasks := provetest.Deep(3, 0.01, 30)
+	post, tasks := provetest.Deep(3, 0.01, 12)
 	engines := withCores(t, ownSpare(), ownSpare(), post, engine.Recheck{Share: .01})
 	ctx, end := context.WithCancel(t.Context())
 	var got []*claim.Result
@@ -215,7 +215,7 @@ func TestCoresEnd(t *testing.T) {
 
 // TestCoresLeftOut: searches, draws and what has a time limit are a device's alone.
 func TestCoresLeftOut(t *testing.T) {
-	post, tasks := provetest.Deep(3, 0.01, 3)
+	post, tasks := provetest.Deep(3, 0.01, 2)
 	var ready atomic.Bool
 	used := false
 	cores := waiting{Device: ownSpare(), may: func() bool { used = used || ready.Load(); return true }}
@@ -229,7 +229,7 @@ func TestCoresLeftOut(t *testing.T) {
 		}
 	}
 	var all []property.Task
-	for range 20 {
+	for range 12 {
 		all = append(all, tasks...)
 	}
 	if runOn(t, engines, clbpOfCells, all...); !used {

@@ -21,6 +21,26 @@ type hand struct {
 	stop context.CancelCauseFunc
 }
 
+// devicesFirst is take, where devices have their first spans before the cores get any: a short job is theirs.
+func (q *queue) devicesFirst() func(e *Engine) (span, bool) {
+	first := map[*Engine]span{}
+	for _, e := range q.job.Engines {
+		if e.Beside || e.recheck.off != nil {
+			continue
+		}
+		if s, more := q.take(e); more {
+			first[e] = s
+		}
+	}
+	return func(e *Engine) (span, bool) {
+		if s, has := first[e]; has {
+			delete(first, e)
+			return s, true
+		}
+		return q.take(e)
+	}
+}
+
 // fair is how many of the tasks that are left a device may take: its share by what tasks take, if that is
 // known of all engines. Groups of cores are short.
 func (q *queue) fair(e *Engine) int {
@@ -45,8 +65,12 @@ func (q *queue) fair(e *Engine) int {
 	return max(1, int(math.Ceil(float64(rest)*mine/all)))
 }
 
-// twice returns tasks that one engine of the other kind is at, and no more than that: the last ones.
+// twice returns tasks that one engine of the other kind is at, and no more than that: the last ones. Cores of
+// which nothing is known, as the job was short, get none.
 func (q *queue) twice(e *Engine, size int) (s span, more bool) {
+	if e.Beside && e.timing.slow == 0 {
+		return span{}, false
+	}
 	for _, o := range q.job.Engines {
 		h := q.hands[o]
 		if h == nil || o.Beside == e.Beside {

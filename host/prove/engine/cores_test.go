@@ -42,10 +42,11 @@ func play(t *testing.T, n int, paces []pace) (p played) {
 		begun  time.Duration
 		ends   time.Duration
 	}
+	next := q.devicesFirst()
 	at, counted := make([]*turn, len(paces)), make([]bool, n)
 	p.done, p.groups = make([]int, len(paces)), make([]int, len(paces))
 	for {
-		next := -1
+		first := -1
 		for k, e := range job.Engines {
 			if at[k] != nil && at[k].within.Err() != nil { // all is done elsewhere
 				if left := q.leave(e, false); len(left) > 0 {
@@ -54,30 +55,30 @@ func play(t *testing.T, n int, paces []pace) (p played) {
 				at[k] = nil
 			}
 			if at[k] == nil {
-				s, more := q.take(e)
+				s, more := next(e)
 				if !more {
 					continue
 				}
 				within, _ := q.begin(t.Context(), e)
 				at[k] = &turn{s, within, p.took, p.took + paces[k].once + time.Duration(s.end-s.first)*paces[k].each}
 			}
-			if next < 0 || at[k].ends < at[next].ends {
-				next = k
+			if first < 0 || at[k].ends < at[first].ends {
+				first = k
 			}
 		}
-		if next < 0 {
+		if first < 0 {
 			break
 		}
-		a := at[next]
-		p.took, at[next] = a.ends, nil
-		p.groups[next]++
-		for _, part := range q.done(job.Engines[next], a.span, a.ends-a.begun) {
+		a := at[first]
+		p.took, at[first] = a.ends, nil
+		p.groups[first]++
+		for _, part := range q.done(job.Engines[first], a.span, a.ends-a.begun) {
 			for i := part.first; i < part.end; i++ {
 				if counted[i] {
 					t.Fatalf("task %d counts twice", i)
 				}
 				counted[i] = true
-				p.done[next]++
+				p.done[first]++
 			}
 		}
 	}
@@ -100,6 +101,7 @@ func TestCoresBeside(t *testing.T) {
 		most float64
 	}{
 		{[]pace{{100 * us, 50_000 * us}, {110 * us, 0}}, 1.25},
+		{[]pace{{33 * us, 0}, {100 * us, 0}}, 1.06},
 		{[]pace{{100 * us, 0}, {10_000 * us, 0}}, 1.1},
 		{[]pace{{10_000 * us, 0}, {100 * us, 0}}, 1.1},
 		{[]pace{{10 * us, 0}, {1_000_000 * us, 0}}, 1.1},
@@ -119,5 +121,65 @@ func TestCoresBeside(t *testing.T) {
 				t.Errorf("%v: %d tasks in %d groups", c.paces, p.done, p.groups)
 			}
 		}
+	}
+}
+
+// TestShortJob: what a device takes at once the cores leave alone where nothing is known of them, and a device does
+// what they are late with.
+func TestShortJob(t *testing.T) {
+	for n, groups := range map[int]int{1: 0, 2: 2} {
+		if p := play(t, n, []pace{{time.Second, 0}, {time.Millisecond, 0}}); p.groups[1] != groups {
+			t.Errorf("of %d tasks the cores take %d groups", n, p.groups[1])
+		}
+	}
+	if p := play(t, 2, []pace{{time.Second, 0}, {time.Hour, 0}}); p.took != 2*time.Second {
+		t.Errorf("slow cores: %v", p.took)
+	}
+}
+
+// TestDoneBeforeBegun: a span that the cores have done before its device begins ends at once; engines of one kind do
+// nothing again.
+func TestDoneBeforeBegun(t *testing.T) {
+	device, cores, second := &Engine{Device: wide{fallback.New(bound.Float32)}}, &Engine{Beside: true}, &Engine{}
+	q := newQueue(&Run{Tasks: make([]property.Task, 20), Engines: []*Engine{device, cores}}, upTo(10), firstWork/10)
+	next := q.devicesFirst()
+	for range 2 {
+		s, more := next(cores)
+		if _, end := q.begin(t.Context(), cores); !more || len(q.done(cores, s, time.Second)) != 1 {
+			t.Fatalf("the cores get %v, %v", s, more)
+		} else {
+			end()
+		}
+	}
+	s, more := next(device)
+	if within, _ := q.begin(t.Context(), device); !more || s.first != 0 || context.Cause(within) != errElsewhere || len(q.leave(device, true)) != 0 {
+		t.Errorf("the device begins with %v: %v", s, within.Err())
+	}
+	q = newQueue(&Run{Tasks: make([]property.Task, 2), Engines: []*Engine{device, second}}, upTo(10), firstWork)
+	q.take(device)
+	if s, more := q.take(second); !more || s.first != 1 {
+		t.Errorf("a second device gets %v", s)
+	}
+	q.leave(second, true)
+	if s, more := q.take(second); more {
+		t.Errorf("a second device does %v again", s)
+	}
+}
+
+// TestGivenUpTwice: what one engine gives up while another is at it comes back only when that gives it up too.
+func TestGivenUpTwice(t *testing.T) {
+	device, cores := &Engine{Device: wide{fallback.New(bound.Float32)}}, &Engine{Beside: true}
+	q := newQueue(&Run{Tasks: make([]property.Task, 20), Engines: []*Engine{device, cores}}, upTo(10), firstWork/10)
+	first, _ := q.take(device)
+	s, _ := q.take(cores)
+	q.done(cores, s, time.Second)
+	if s, _ = q.take(cores); s != first {
+		t.Fatalf("the cores do %v again, not %v", s, first)
+	}
+	if q.back(cores, s); len(q.rest) > 0 && q.rest[0] == first {
+		t.Errorf("%v is back, and the device is at it", first)
+	}
+	if q.back(device, first); q.rest[0] != first {
+		t.Errorf("nobody is at %v, and it is not back", first)
 	}
 }

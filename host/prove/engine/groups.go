@@ -87,7 +87,7 @@ func (j *Run) InGroups(ctx context.Context, most func(e *Engine) int, cost float
 		return nil
 	}
 	finish := func(ctx context.Context, e *Engine) error { return c.finish(ctx, e.recheck.team) }
-	err := Share(ctx, j.Engines, q.take, work, finish)
+	err := Share(ctx, j.Engines, q.devicesFirst(), work, finish)
 	if failed := c.order.wait(); err == nil {
 		err = failed
 	}
