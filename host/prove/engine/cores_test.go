@@ -145,10 +145,9 @@ func TestDoneBeforeBegun(t *testing.T) {
 	next := q.devicesFirst()
 	for range 2 {
 		s, more := next(cores)
-		if _, end := q.begin(t.Context(), cores); !more || len(q.done(cores, s, time.Second)) != 1 {
-			t.Fatalf("the cores get %v, %v", s, more)
-		} else {
-			end()
+		_, end := q.begin(t.Context(), cores)
+		if end(); !more || cores.timing.over() != nil || len(q.done(cores, s, time.Second)) != 1 {
+			t.Fatalf("the cores get %v, %v; %v", s, more, cores.timing.over())
 		}
 	}
 	s, more := next(device)
