@@ -161,11 +161,11 @@ func coresBeside(all int) int { return all - max(1, (all+3)/4) }
 
 func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices, error) {
 	cpu := func() bound.Device { return fallback.New(p) }
-	selector, shared := strings.CutSuffix(selector, withCores)
 	// What auto means was decided before; it is left only where there is no OpenCL.
 	if selector == "cpu" || selector == "auto" {
 		return &devices{list: []bound.Device{cpu()}}, nil
 	}
+	selector, shared := strings.CutSuffix(selector, withCores)
 	tell("opening")
 	opened, err := gpu.OpenAll(selector, p, opts)
 	refuseQuickly(err)
