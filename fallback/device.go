@@ -47,10 +47,13 @@ type Device[T bound.Real] struct {
 	over []func() error
 }
 
-// New returns the fallback device of a precision.
-func New(p bound.Precision) bound.Device {
+// New returns the fallback device of a precision, on all cores.
+func New(p bound.Precision) bound.Device { return NewOn(p, runtime.GOMAXPROCS(0)) }
+
+// NewOn is New on so many cores.
+func NewOn(p bound.Precision, cores int) bound.Device {
 	if p == bound.Float32 {
-		return newDevice(p, sigmoid32, func(d float32) float32 {
+		return newDevice(p, cores, sigmoid32, func(d float32) float32 {
 			return math.Float32frombits(0x7ef311c7 - math.Float32bits(d))
 		}, func(d float32) float32 {
 			return math.Float32frombits(0x5f3759df - math.Float32bits(d)>>1)
@@ -58,7 +61,7 @@ func New(p bound.Precision) bound.Device {
 			return math.Float32frombits(uint32(127-int32(k)) << 23)
 		}, 0x1p-100)
 	}
-	return newDevice(p, sigmoid64, func(d float64) float64 {
+	return newDevice(p, cores, sigmoid64, func(d float64) float64 {
 		return math.Float64frombits(0x7fde623822fc16e6 - math.Float64bits(d))
 	}, func(d float64) float64 {
 		return math.Float64frombits(0x5fe6eb50c7b537a9 - math.Float64bits(d)>>1)
@@ -67,7 +70,7 @@ func New(p bound.Precision) bound.Device {
 	}, 0x1p-900)
 }
 
-func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
+func newDevice[T bound.Real](p bound.Precision, cores int, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
 	vectors, err := vector.InUse()
 	if err != nil {
 		panic("fallback: New: " + err.Error()) // package main asks before
@@ -80,7 +83,7 @@ func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, roo
 	return &Device[T]{
 		activation: activations[T](), precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
-		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, vectors: vectors, nans: nans, free: &freeList[T]{},
+		workers: cores, memory: 1 << 30, vectors: vectors, nans: nans, free: &freeList[T]{},
 		rows: &sync.Pool{New: func() any { return new(sparseRow[T]) }},
 	}
 }

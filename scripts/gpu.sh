@@ -35,11 +35,12 @@ step() { # WORDS MOST COMMAND...  a row of the first table
   echo "| $words | $result: $(echo "$said" | grep -v '^PASS$' | tail -n 1 | cut -c 1-200 | tr '|' '/') | $((SECONDS - began)) |"
 }
 
-job() { # WORDS POSTERIOR FLAGS...  two rows of the second
-  local words=$1 posterior=$2 d row
+job() { # WORDS POSTERIOR FLAGS...  two rows of the second, or three: what the processor takes part in
+  local words=$1 posterior=$2 d row all=("$device" cpu)
   shift 2
+  case "$*" in *clbp*) all+=("$device+cpu") ;; esac
   [ -e "$posterior" ] || return 0
-  for d in "$device" cpu; do
+  for d in "${all[@]}"; do
     row=$(within 120 "$psafe" bench --job -- --posterior "$posterior" "$@" --device "$d" --quiet 2>&1) ||
       { echo "| $words | $d | FAILED ($?): $(echo "$row" | tail -n 1 | cut -c 1-200) ||||||||||"; failed=$((failed + 1)); continue; }
     echo "$row" | awk -v head="| $words | $d |" 'END { for (i = 1; i <= NF; i++) head = head " " $i " |"; print head }'

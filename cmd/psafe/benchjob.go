@@ -42,7 +42,7 @@ func benchJob(ctx context.Context, f *pflag.FlagSet, asJSON bool, stdout, stderr
 		if opened, err = c.device.openIn(p); err != nil {
 			return nil, err
 		}
-		return &certify.Devices{List: opened.list, Spare: opened.spare, Blame: c.device.blame}, nil
+		return &certify.Devices{List: opened.list, Spare: opened.spare, Beside: opened.beside, Blame: c.device.blame}, nil
 	}
 	spent, err := bench.Job(ctx, *job, func(computed bench.Cost) (bench.Cost, error) {
 		if opened == nil || len(opened.opencl) == 0 {

@@ -65,9 +65,10 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 		return "cpu", nil
 	}
 	for _, g := range gpus {
-		err := s.take(ctx, g.ID, p, fmt.Sprintf("computing on the GPU %s (--device %s)", g.Name, g.ID))
+		both := g.ID + withCores
+		err := s.take(ctx, both, p, fmt.Sprintf("computing on the GPU %s, in bulk also on the CPU (--device %s; %s is the GPU alone)", g.Name, both, g.ID))
 		if err == nil {
-			return g.ID, nil
+			return both, nil
 		} else if isLast(ctx, err) {
 			return "", err
 		}

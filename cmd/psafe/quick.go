@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"psafe/host/bound"
@@ -111,7 +112,8 @@ func isLast(ctx context.Context, err error) bool {
 
 // take has a device tested, and notes that it was chosen if it passed. By the child that waits the command is
 // run then, too: the error is a *ran.
-func (s *supervised) take(ctx context.Context, id string, p bound.Precision, note string) error {
+func (s *supervised) take(ctx context.Context, word string, p bound.Precision, note string) error {
+	id := strings.TrimSuffix(word, withCores)
 	b := s.waiting
 	if b == nil {
 		err := testDevice(ctx, id, p)
@@ -123,7 +125,7 @@ func (s *supervised) take(ctx context.Context, id string, p bound.Precision, not
 	before := len(s.notes)
 	s.chosen(note)
 	s.waiting, s.device = nil, id
-	b.c.Tell(id)
+	b.c.Tell(word)
 	end, why := s.attend(ctx, b)
 	closed, failed := b.close(), s.judge(b.t, end, why)
 	opened, refused := b.t.opening()

@@ -268,7 +268,7 @@ func (o *openOnce) open(p bound.Precision) (*certify.Devices, error) {
 			list[i] = d.spare()
 		}
 	}
-	return &certify.Devices{List: list, Spare: d.spare, Blame: o.flags.blame}, nil
+	return &certify.Devices{List: list, Spare: d.spare, Beside: d.beside, Blame: o.flags.blame}, nil
 }
 
 // profile prints what each kernel cost, if that was asked for.

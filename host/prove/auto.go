@@ -159,6 +159,10 @@ func autoPhases(e *engine.Engine) bool {
 	return e.Chain && (e.Normal.Inputs() > decide.FewInputs || len(e.Normal.Layers) > 2) && confine.Fits(e.Normal) == nil
 }
 
+// autoCores reports whether it is concentration LBP that takes auto's time: as of graphs, which moments, phases and
+// sums are not for.
+func autoCores(e *engine.Engine) bool { return !e.Chain }
+
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
 const sumInputsDear = 5
 

@@ -93,7 +93,7 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	}
 	emitted := 0
 	counting := func(r *claim.Result) error { emitted++; return emit(r) }
-	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}
+	all := &engine.Run{Engines: w.enginesFor(cfg, engines), Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}
 	if err := w.run.run(ctx, &job{all, w, cfg}); err != nil {
 		return err
 	}

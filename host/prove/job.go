@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"slices"
 
 	"psafe/host/prove/claim"
 	"psafe/host/prove/confine"
@@ -37,6 +38,9 @@ type groups struct {
 	most func(e *engine.Engine, cfg Config) int
 	// lanes reports whether tasks keep about one core busy, so that several go on beside each other.
 	lanes func(e *engine.Engine) bool
+	// cores reports whether the processor's cores beside a device (engine.Engine.Beside) may take groups: it is the
+	// device's work mostly that takes time, where the cores would gain nothing by doing the host's twice.
+	cores func(e *engine.Engine) bool
 }
 
 func (g groups) run(ctx context.Context, j *job) error {
@@ -50,7 +54,8 @@ func (g groups) run(ctx context.Context, j *job) error {
 			}
 		}()
 	}
-	return j.InGroups(ctx, g.most(e, j.cfg), firstCost(e, j.cfg), func(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
+	most := func(e *engine.Engine) int { return g.most(e, j.cfg) }
+	return j.InGroups(ctx, most, firstCost(e, j.cfg), func(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
 		return g.full(ctx, j, e, tasks)
 	})
 }
@@ -78,8 +83,15 @@ func (g groups) lanesOf(j *job) []*engine.Engine {
 	return e.Lanes(len(j.Tasks), max(e.Model.CLBPFootprint(rows), confine.BytesApprox(e)))
 }
 
-// never says that a method keeps all cores busy by itself.
-func never(*engine.Engine) bool { return false }
-
-// always says that a method keeps about one core busy.
+// never and always are answers of methods that give the same for every posterior.
+func never(*engine.Engine) bool  { return false }
 func always(*engine.Engine) bool { return true }
+
+// enginesFor are those of engines that are of use to a method: where the time of a task is limited the cores beside
+// devices are not, which may do less in it.
+func (w *way) enginesFor(cfg Config, engines []*engine.Engine) []*engine.Engine {
+	if g, cut := w.run.(groups); cut && cfg.TimeLimit == 0 && g.cores(engines[0]) {
+		return engines
+	}
+	return slices.DeleteFunc(slices.Clone(engines), func(e *engine.Engine) bool { return e.Beside })
+}

@@ -128,15 +128,15 @@ var ways [methodCount]*way
 func init() {
 	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside, balls: boxesAlone}
 	ways = [methodCount]*way{
-		Auto:        {fits: clbpFits, run: groups{auto, groupOfAuto, autoPhases}, uppers: inside, drawn: beside, balls: ballsToo},
+		Auto:        {fits: clbpFits, run: groups{auto, groupOfAuto, autoPhases, autoCores}, uppers: inside, drawn: beside, balls: ballsToo},
 		IBP:         drawn,
 		LBP:         drawn,
-		CLBP:        {fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost, never}, uppers: beside, drawn: beside, balls: ballsToo},
-		NeuronSum:   {fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne, never}, uppers: beside, drawn: beside, balls: boxesAlone},
-		Phases:      {fits: confine.Fits, run: groups{byPhases, groupOfPhases, always}, uppers: beside, drawn: beside, balls: boxesAlone},
-		Chernoff:    {fits: chernoff.Fits, run: groups{byMoments, groupOfOne, never}, uppers: beside, drawn: beside, balls: boxesAlone},
-		Finite:      {fits: finiteSet, run: groups{bySet, groupByCost, never}, uppers: inside, drawn: beside, balls: boxesAlone},
-		Statistical: {fits: anyPosterior, run: groups{byDraws, groupByCost, never}, uppers: beside, drawn: inside, balls: boxesAlone},
+		CLBP:        {fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost, never, always}, uppers: beside, drawn: beside, balls: ballsToo},
+		NeuronSum:   {fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne, never, never}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Phases:      {fits: confine.Fits, run: groups{byPhases, groupOfPhases, always, never}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Chernoff:    {fits: chernoff.Fits, run: groups{byMoments, groupOfOne, never, never}, uppers: beside, drawn: beside, balls: boxesAlone},
+		Finite:      {fits: finiteSet, run: groups{bySet, groupByCost, never, never}, uppers: inside, drawn: beside, balls: boxesAlone},
+		Statistical: {fits: anyPosterior, run: groups{byDraws, groupByCost, never, never}, uppers: beside, drawn: inside, balls: boxesAlone},
 	}
 	mustBeComplete(ways)
 }

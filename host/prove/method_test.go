@@ -52,9 +52,10 @@ func TestIncompleteMethods(t *testing.T) {
 		refused(m, "way", func(*way) *way { return nil })
 		switch run := ways[m].run.(type) {
 		case groups:
-			refused(m, "run.certify", func(w *way) *way { w.run = groups{nil, run.most, run.lanes}; return w })
-			refused(m, "run.most", func(w *way) *way { w.run = groups{run.certify, nil, run.lanes}; return w })
-			refused(m, "run.lanes", func(w *way) *way { w.run = groups{run.certify, run.most, nil}; return w })
+			refused(m, "run.certify", func(w *way) *way { w.run = groups{nil, run.most, run.lanes, run.cores}; return w })
+			refused(m, "run.most", func(w *way) *way { w.run = groups{run.certify, nil, run.lanes, run.cores}; return w })
+			refused(m, "run.lanes", func(w *way) *way { w.run = groups{run.certify, run.most, nil, run.cores}; return w })
+			refused(m, "run.cores", func(w *way) *way { w.run = groups{run.certify, run.most, run.lanes, nil}; return w })
 		case together:
 			refused(m, "run", func(w *way) *way { w.run = together(nil); return w })
 		}

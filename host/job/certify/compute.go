@@ -80,9 +80,17 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 	loading := ctx
 	over := func() error { return loading.Err() }
 	recheck := engine.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
-	for _, d := range dev.List {
+	list := dev.List
+	if dev.Beside != nil {
+		list = append(slices.Clone(list), dev.Beside)
+	}
+	for i, d := range list {
+		spare, beside := dev.Spare, i == len(dev.List)
+		if beside {
+			spare = nil
+		}
 		// All tasks count for reach, also those that are done: it decides numbers.
-		eng, err := engine.NewOfDepth(bound.UntilOver(over, d), dev.Spare, r.post, r.reach(), or(r.Method.Depth, 0))
+		eng, err := engine.NewOfDepth(bound.UntilOver(over, d), spare, r.post, r.reach(), or(r.Method.Depth, 0))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ended(ctx)
@@ -91,7 +99,7 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 		}
 		eng.Recheck(recheck)
 		eng.Model.Watch(r.Pass)
-		eng.Drawn = r.Drawn
+		eng.Drawn, eng.Beside = r.Drawn, beside
 		opened.engines = append(opened.engines, eng)
 	}
 	loading = context.WithoutCancel(ctx)

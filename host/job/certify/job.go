@@ -167,6 +167,8 @@ type Devices struct {
 	List []bound.Device
 	// Spare makes the device of last resort, nil where List is that one.
 	Spare func() bound.Device
+	// Beside is the processor's cores that take work off devices, nil if they do not.
+	Beside bound.Device
 	// Blame says what to tell the user where loading the posterior of a file failed for
 	// the device's sake; nil for the error itself.
 	Blame func(err error, file string) error

@@ -34,6 +34,8 @@ type Engine struct {
 	// on is the device as it was given, without the end of the engine's work, and of what this is a lane of, or nil.
 	on bound.Device
 	of *Engine
+	// Beside says that these are the processor's cores, beside devices of which they take work off.
+	Beside bool
 	// Drawn, if set, is told which share is done of networks that are decided, from 0 to 1, by draws and rulings.
 	Drawn func(share float64)
 	// spare makes the device of last resort, nil if there is none.

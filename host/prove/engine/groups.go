@@ -41,12 +41,9 @@ type grouping struct {
 
 // InGroups certifies the tasks in groups, each of which one engine certifies by itself, of up to most
 // tasks, where one task costs about so many multiplications. No result depends on either. How large
-// groups are, the time decides (pace.go).
-func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Certifier) error {
+// groups are, the time decides (pace.go); what is begun last may be done twice (cores.go).
+func (j *Run) InGroups(ctx context.Context, most func(e *Engine) int, cost float64, certify Certifier) error {
 	g := grouping{j, certify, names(j.Engines)}
-	if n := len(j.Engines); n > 1 {
-		most = min(most, max(1, (len(j.Tasks)+2*n-1)/(2*n)))
-	}
 	q := newQueue(j, most, cost)
 	j.begin(ctx)
 	for _, e := range j.Engines {
@@ -57,18 +54,40 @@ func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Cert
 	}}
 	work := func(ctx context.Context, e *Engine, s span) error {
 		start := time.Now()
-		results, err := g.group(ctx, e, s, s.guard(e))
+		within, end := q.begin(ctx, e)
+		results, err := g.group(within, e, s, s.guard(e))
+		end()
+		var counts []span
 		switch {
+		case err == nil:
+			counts = q.done(e, s, time.Since(start))
 		case errors.Is(err, errTooLong):
 			q.back(e, s)
 			return nil
-		case err == nil:
-			q.done(e, s, time.Since(start))
+		default:
+			if counts = q.leave(e, false); !isDropped(err) {
+				counts = nil
+			}
+			if context.Cause(within) == errElsewhere && errors.Is(err, context.Canceled) {
+				return nil
+			}
 		}
-		return c.hold(ctx, e.recheck.team, s.numbers(), results, err)
+		for _, part := range counts {
+			var of []*claim.Result
+			if err == nil {
+				of = results[part.first-s.first : part.end-s.first]
+			}
+			if failed := c.hold(ctx, e.recheck.team, part.numbers(), of, err); failed != nil {
+				return failed
+			}
+		}
+		if len(counts) == 0 {
+			return c.settle(ctx, e.recheck.team, err)
+		}
+		return nil
 	}
 	finish := func(ctx context.Context, e *Engine) error { return c.finish(ctx, e.recheck.team) }
-	err := Share(ctx, j.Engines, q.take, work, finish)
+	err := Share(ctx, j.Engines, q.devicesFirst(), work, finish)
 	if failed := c.order.wait(); err == nil {
 		err = failed
 	}

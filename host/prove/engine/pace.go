@@ -69,17 +69,31 @@ func (s span) guard(e *Engine) time.Duration {
 // queue hands out the tasks of a job.
 type queue struct {
 	job *Run
-	// most is how many tasks a span may have; of multiplications a task takes about cost.
-	most int
+	// most is how many tasks a span of an engine may have; of multiplications a task takes about cost.
+	most func(e *Engine) int
 	cost float64
 
 	mu sync.Mutex
 	// rest holds what is not handed out, in order: what was given back before what nobody had.
 	rest []span
+	// hands are what engines are at, at how many of them are at a task, and did which tasks are done (cores.go).
+	hands map[*Engine]*hand
+	at    []int
+	did   []bool
 }
 
-func newQueue(j *Run, most int, cost float64) *queue {
-	return &queue{job: j, most: most, cost: max(1, cost), rest: []span{{0, len(j.Tasks)}}}
+func newQueue(j *Run, most func(e *Engine) int, cost float64) *queue {
+	n, devices := len(j.Tasks), 0
+	for _, e := range j.Engines {
+		if !e.Beside {
+			devices++
+		}
+	}
+	if len(j.Engines) > 1 { // each gets some
+		of, share := most, max(1, (n+2*devices-1)/(2*devices))
+		most = func(e *Engine) int { return min(of(e), share) }
+	}
+	return &queue{job: j, most: most, cost: max(1, cost), rest: []span{{0, n}}, hands: map[*Engine]*hand{}, at: make([]int, n), did: make([]bool, n)}
 }
 
 // start is how many tasks the first span of an engine has.
@@ -91,7 +105,7 @@ func (q *queue) start(e *Engine) int {
 	if bound.Wide(e.Device) {
 		work = wideWork
 	}
-	return int(max(1, min(work/q.cost, float64(q.most))))
+	return int(max(1, min(work/q.cost, float64(q.most(e)))))
 }
 
 // take gives an engine what it is to do next.
@@ -101,20 +115,29 @@ func (q *queue) take(e *Engine) (s span, more bool) {
 	for len(q.rest) > 0 && q.rest[0].first == q.rest[0].end {
 		q.rest = q.rest[1:]
 	}
-	if len(q.rest) == 0 {
-		return span{}, false
-	}
 	if e.timing.next == 0 {
 		e.timing.next = q.start(e)
 	}
-	r := &q.rest[0]
-	s = span{r.first, r.first + GroupSize(q.job.Tasks[r.first:r.end], min(e.timing.next, q.most))}
-	r.first = s.end
+	size := min(e.timing.next, q.most(e), q.fair(e))
+	if len(q.rest) > 0 {
+		r := &q.rest[0]
+		s = span{r.first, r.first + GroupSize(q.job.Tasks[r.first:r.end], size)}
+		r.first = s.end
+	} else if s, more = q.twice(e, size); !more {
+		return span{}, false
+	}
+	q.hands[e] = &hand{span: s}
+	for i := s.first; i < s.end; i++ {
+		q.at[i]++
+	}
 	return s, true
 }
 
-// done learns how long an engine took.
-func (q *queue) done(e *Engine, s span, d time.Duration) {
+// done learns how long an engine took, and returns what of its span nobody had done before.
+func (q *queue) done(e *Engine, s span, d time.Duration) []span {
+	counts := q.leave(e, true)
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	growth, left := groupGrowth, forget
 	if bound.Wide(e.Device) {
 		growth, left = wideGrowth, 0
@@ -125,13 +148,15 @@ func (q *queue) done(e *Engine, s span, d time.Duration) {
 	if limit := q.job.TimeLimit; limit > 0 {
 		target = min(target, limit/4)
 	}
-	e.timing.next = max(1, min(int(target/each), growth*max(e.timing.next, s.end-s.first), q.most))
+	e.timing.next = max(1, min(int(target/each), growth*max(e.timing.next, s.end-s.first), q.most(e)))
+	return counts
 }
 
 // back takes back what took too long.
 func (q *queue) back(e *Engine, s span) {
+	left := q.leave(e, false)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e.timing.next = max(1, (s.end-s.first)/groupShrink)
-	q.rest = slices.Insert(q.rest, 0, s)
+	q.rest = slices.Insert(q.rest, 0, left...)
 }

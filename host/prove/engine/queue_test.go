@@ -12,12 +12,14 @@ import (
 	"time"
 )
 
+func upTo(most int) func(*Engine) int { return func(*Engine) int { return most } }
+
 // TestQueue: every task is handed out until it is done; groups follow the time that they
 // take, and shrink when one is given up.
 func TestQueue(t *testing.T) {
 	j := &Run{Tasks: make([]property.Task, 1000)}
 	e := &Engine{}
-	q := newQueue(j, 128, firstWork/4)
+	q := newQueue(j, upTo(128), firstWork/4)
 	size := func() int {
 		s, more := q.take(e)
 		if !more {
@@ -44,7 +46,7 @@ func TestQueue(t *testing.T) {
 // TestQueueOfWide: where a pass takes as long whatever it is of, groups are few.
 func TestQueueOfWide(t *testing.T) {
 	groups := func(e *Engine) (sizes []int) {
-		q := newQueue(&Run{Tasks: make([]property.Task, 10_000)}, 8192, firstWork/7)
+		q := newQueue(&Run{Tasks: make([]property.Task, 10_000)}, upTo(8192), firstWork/7)
 		for {
 			s, more := q.take(e)
 			if !more {
