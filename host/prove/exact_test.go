@@ -15,6 +15,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/probability"
 	"psafe/host/read/property"
+	"psafe/internal/testkit/devicetest"
 	"psafe/internal/testscale"
 )
 
@@ -228,6 +229,32 @@ func TestDeviceThatDrawsOtherBoxes(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		eng.Close()
+	}
+}
+
+// TestBoxesOnce: safe boxes that a device has drawn as they are measured are not bounded again, unless another
+// device answers for it.
+func TestBoxesOnce(t *testing.T) {
+	post := chain(relu, normal(0, 1), none)
+	for want, spare := range []func() bound.Device{nil, func() bound.Device { return fallback.New(bound.Float32) }} {
+		passes := 0
+		dev := devicetest.NewFaulty(fallback.New(bound.Float32))
+		dev.Before = func(op bound.Operation) error {
+			if _, is := op.(bound.MergeRows); is {
+				passes++
+			}
+			return nil
+		}
+		eng, err := engine.New(dev, spare, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := prove.Config{Method: prove.LBP, Samples: 3, Gamma: 0.25, NoUpper: true}
+		r := runOn(t, []*engine.Engine{eng}, cfg, safeOn(atLeast(-1e6), interval(1, 1)))[0]
+		if r.SafeBoxes != 3 || passes != 1+want {
+			t.Errorf("%d of 3 boxes are safe after %d passes, want %d", r.SafeBoxes, passes, 1+want)
 		}
 		eng.Close()
 	}
