@@ -36,22 +36,6 @@ INLINE vec tapSum(const __global real *a, const __global real *wLo, const __glob
     return total;
 }
 
-/* listSum adds s(e) up over entries e0 .. e1 - 1: a begins at an item's row, w at its matrix. */
-INLINE vec listSum(const __global real *a, const __global real *wLo, const __global real *wHi, const __global real *entry,
-                   int e0, int e1, int rows, int taps, int channels) {
-    vec total = VEC(R(0.0));
-    for (int b = e0; b < e1; b += BLOCK) {
-        vec block = VEC(R(0.0));
-        for (int e = b; e < min(b + BLOCK, e1); e++) {
-            const int at = (int)entry[e], q = at / taps;
-            const size_t k = (size_t)(at % taps) * channels;
-            block += tapSum(a + (size_t)q * channels * rows, wLo + k, wHi + k, rows, channels);
-        }
-        total += block;
-    }
-    return total;
-}
-
 KERNEL void convtranspose(__global real *out, const __global real *a, const __global real *wLo, const __global real *wHi,
                           const __global real *start, const __global real *entry, const __global real *needed,
                           const int hasNeeded, const int hasOld, const int perBox,
@@ -59,12 +43,22 @@ KERNEL void convtranspose(__global real *out, const __global real *a, const __gl
                           const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
-    const size_t tile = quotient(t, rowTiles), p = quotient(tile, places);
+    const size_t tile = quotient(t, rowTiles), p = quotient(tile, places), size = (size_t)taps * channels;
     const int j = (int)modulo(tile, places);
     const bool is = !hasNeeded || needed[tile] != R(0.0);
-    const size_t w = quotient(p, perBox) * taps * channels;
-    vec total = listSum(a + p * positions * channels * rows + r, wLo + w, wHi + w, entry, (int)start[j],
-                        is ? (int)start[j + 1] : 0, rows, taps, channels);
+    const int e1 = is ? (int)start[j + 1] : 0;
+    const __global real *rowsOf = a + p * positions * channels * rows + r;
+    const size_t w = quotient(p, perBox) * size;
+    vec total = VEC(R(0.0));
+    for (int b = (int)start[j]; b < e1; b += BLOCK) {
+        vec block = VEC(R(0.0));
+        for (int e = b; e < min(b + BLOCK, e1); e++) {
+            const int at = (int)entry[e], q = at / taps;
+            const size_t k = w + (size_t)(at % taps) * channels;
+            block += tapSum(rowsOf + (size_t)q * channels * rows, wLo + k, wHi + k, rows, channels);
+        }
+        total += block;
+    }
     __global real *to = out + tile * rows + r;
     if (hasOld) {
         const vec old = loadUpTo(to, rows - r);
@@ -78,7 +72,7 @@ KERNEL void convtranspose(__global real *out, const __global real *a, const __gl
 /* CP is the most places whose coefficients a task of convplaces reads once. */
 #define CP 4
 
-/* convlive: live has for each vector of rows a word for each block of channels: liveAt of those that are not 0
+/* convlive: live has for each vector of rows a word for each block of channels: those that are not 0
    in all rows. live[((p * rowTiles + tile) * positions + q) * words + word]. */
 KERNEL void convlive(__global real *live, const __global real *a, const int rows, const int positions,
                      const int channels, const uint tasks, __global uint *receipts, const uint receipt) {
@@ -127,6 +121,13 @@ INLINE void placeSums(const int n, vec *sum, const __global real *a, const __glo
     }
 }
 
+/* findPositions finds those of n entries. */
+INLINE void findPositions(int *q, const __global real *entry, int n, int taps) {
+    for (int e = 0; e < n; e++) {
+        q[e] = (int)entry[e] / taps;
+    }
+}
+
 /* alike says whether the list of place j is one of taps of the positions q[] too. */
 INLINE bool alike(const __global real *start, const __global real *entry, int j, const int *q, int entries, int taps) {
     const int e0 = (int)start[j];
@@ -170,20 +171,21 @@ KERNEL void convplaces(__global real *out, const __global real *a, const __globa
             at[n] = (int)start[j];
             if (!same) {
                 entries = (int)start[j + 1] - at[n];
-                for (int e = 0; e < min(entries, BLOCK); e++) {
-                    q[e] = (int)entry[at[n] + e] / taps;
-                }
+                findPositions(q, entry + at[n], min(entries, BLOCK), taps);
             }
             list[n++] = j;
         }
         vec total[CP];
         switch (n) {
-        case 1:
-            if (entries > BLOCK) {
-                total[0] = listSum(rowsOf, w, w, entry, at[0], at[0] + entries, rows, taps, channels);
-                break;
+        case 1: /* whose list alone may have more than a block */
+            placeSums(1, total, rowsOf, liveOf, w, entry, at, q, min(entries, BLOCK), rows, taps, channels);
+            for (int e = BLOCK; e < entries; e += BLOCK) {
+                vec block[CP];
+                at[0] += BLOCK;
+                findPositions(q, entry + at[0], min(entries - e, BLOCK), taps);
+                placeSums(1, block, rowsOf, liveOf, w, entry, at, q, min(entries - e, BLOCK), rows, taps, channels);
+                total[0] += block[0];
             }
-            placeSums(1, total, rowsOf, liveOf, w, entry, at, q, entries, rows, taps, channels);
             break;
         case 2:
             placeSums(2, total, rowsOf, liveOf, w, entry, at, q, entries, rows, taps, channels);
