@@ -110,7 +110,7 @@ var mutants = []struct{ what, file, old, new string }{
 	{"places that the first item needs", "convtranspose", "needed[p * places + j] ==", "needed[j] =="},
 	{"places that are not needed", "convtranspose", "if (!hasOld) {", "if (0) {"},
 	{"coefficients there forgotten, by places", "convtranspose", "hasOld ? loadUpTo(to, rows - r) + total[k] :", "0 ? total[k] :"},
-	{"runs of places", "convtranspose", "(int)modulo(t, runs) * run; j < end;", "0; j < end;"},
+	{"runs of places", "convtranspose", "((int)modulo(t, runs) + 1) * run, places", "((int)modulo(t, runs) + 1) * run - 1, places"},
 	{"places not rounded", "placerows", "upper1(up1(s)) : lower1(down1(s))", "s : s"},
 	{"what meets nothing rounded", "placerows", "if (sum == R(0.0)) {", "if (0) {"},
 	{"second place added", "placerows", "(upward ? -lo : -hi)", "(upward ? hi : lo)"},
