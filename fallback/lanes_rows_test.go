@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -258,5 +259,12 @@ func testLanesSquareRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		check(t, lanes.Do(a))
 		check(t, plain.Do(want))
 		sameBits[T](t, fmt.Sprintf("seed %d, %d numbers: Square", seed, n), a.Square, want.Square)
+		row := make([]T, 8+n%30)
+		if row[c.IntN(len(row))] = T(c.IntN(3) - 1); seed%5 == 0 {
+			row[c.IntN(len(row))] = T(math.NaN())
+		}
+		if some, known := anyLanes(lanes.vectors, row); known && some != slices.ContainsFunc(row, func(x T) bool { return x != 0 }) {
+			t.Errorf("seed %d: anyLanes of %v is %v", seed, row, some)
+		}
 	}
 }
