@@ -24,6 +24,8 @@ type deviceFlags struct {
 	passes atomic.Int64
 	// opening, if it is set, is called before devices are opened.
 	opening func()
+	// chain says that nothing but a chain of dense layers is to be bounded.
+	chain bool
 	// again says that the command opens devices again and again, and gives them back between. What opens
 	// them once leaves that to the end of the process: a driver that crashed or hung in it would
 	// have the last word when all is done.
@@ -64,6 +66,7 @@ func (d *deviceFlags) number() (bound.Precision, error) {
 // begin has a job open the devices that the flags name, and tell how far it is, as word and quiet say.
 func (d *deviceFlags) begin(job *certify.Job, stderr io.Writer, word string, quiet bool) *progress {
 	job.Version, job.Open = version(), d.opener(stderr)
+	job.Opening = func(chain bool) { d.chain = chain }
 	p := newProgress(stderr, word)
 	if word == progressJSON || !quiet {
 		job.Progress = p.update
@@ -139,7 +142,7 @@ func (d *deviceFlags) open() (*devices, error) {
 // openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
-	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
+	opts := gpu.Options{Profile: d.profile, Patience: patience(0), Chains: d.chain}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--options memory: %w", err)
 	}
