@@ -92,8 +92,8 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/phases": {
-		"psafe/host/arith", "gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
-		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/branch",
+		"psafe/host/arith", "gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/bound/sharp", "psafe/host/model/posterior", "psafe/host/prove/claim",
+		"psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/probability", "psafe/host/prove/branch",
 		"psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/chernoff": {
