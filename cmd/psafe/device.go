@@ -168,9 +168,19 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 	d := &devices{spare: cpu, opencl: opened}
 	for _, g := range opened {
 		d.list = append(d.list, g)
+		if bound.Wide(g) && ballast == nil {
+			ballast = make([]byte, ballastBytes)
+		}
 	}
 	return d, nil
 }
+
+// ballast is memory that nothing touches, so that it takes none: the collector waits until there is as much
+// garbage as all that is held. Beside a GPU a process makes garbage of what it transfers, as fast as memory
+// can be copied, and holds little.
+var ballast []byte
+
+const ballastBytes = 64 << 20
 
 // parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.
 func parseBytes(text string) (int64, error) {

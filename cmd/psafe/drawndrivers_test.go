@@ -63,15 +63,16 @@ func newDriverJob(t *testing.T, env []string, opened map[string]int, words strin
 // openingCalls is how often each function is called to open a device: for a posterior of which nothing
 // can be put on one, a chain of dense layers or not.
 func openingCalls(t *testing.T, env []string, chain bool) map[string]int {
-	of := network.DenseLayer(2, 2, network.Activation{})
-	if !chain {
-		of.Map = network.Conv{In: network.Image{Height: 1, Width: 2, Channels: 1}, Filters: 2, Groups: 1,
-			Window: network.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
-	}
-	layer := posterior.Layer{Layer: of, Weight: posterior.NewParams([]float64{1e39, 1, 1, 1}, []float64{1, 1, 1, 1}, posterior.ScaleSD),
+	layer := posterior.Layer{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: posterior.NewParams([]float64{1e39, 1, 1, 1}, []float64{1, 1, 1, 1}, posterior.ScaleSD),
 		Bias: posterior.NewParams([]float64{0, 0}, []float64{1, 1}, posterior.ScaleSD)}
+	layers := []posterior.Layer{layer}
+	if !chain {
+		layer.Map = network.Conv{In: network.Image{Height: 1, Width: 2, Channels: 1}, Filters: 2, Groups: 1,
+			Window: network.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+		layers = append([]posterior.Layer{layer}, layers...)
+	}
 	var file bytes.Buffer
-	if err := format.WriteNPZ(&file, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{layer}}); err != nil {
+	if err := format.WriteNPZ(&file, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}); err != nil {
 		t.Fatal(err)
 	}
 	huge, point := filepath.Join(t.TempDir(), "huge.npz"), filepath.Join(t.TempDir(), "point.csv")
