@@ -27,8 +27,8 @@ func (w *weights) set(at int, v float64) {
 // adds up sums of so many terms.
 const gonumSums, gonumBlock, gonumBlocks = 4, 64, 4
 
-// times is a b, or a times b turned: in lanes, where there are some, with the bits that gonum gives on amd64. It
-// is several times as fast there.
+// times is a b, or a times b turned: in lanes, where there are some, several times as fast as gonum and with the
+// bits that it gives there.
 func (d *descent) times(a blas64.General, turned bool, b weights) blas64.General {
 	if !turned {
 		c := d.matrix(a.Rows, b.Cols)
