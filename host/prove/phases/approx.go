@@ -90,11 +90,12 @@ func newMeanLayer(p *posterior.Layer, k int, known *rootBounds) meanLayer {
 	}
 	for at, sd := range p.Weight.SdHi {
 		m := p.Weight.Mean[at]
-		l.mean.set(at, m)
-		l.variance.set(at, sd*sd)
-		l.all.set(at, m*m+sd*sd)
+		l.mean.Data[at], l.variance.Data[at], l.all.Data[at] = m, sd*sd, m*m+sd*sd
 		l.noise[at%out] += sd * sd * known.maxSq[k][at/out]
 	}
+	l.mean.turn()
+	l.variance.turn()
+	l.all.turn()
 	return l
 }
 

@@ -17,9 +17,16 @@ type weights struct {
 
 func newWeights(in, out int) weights { return weights{matrix(in, out), make([]float64, in*out)} }
 
-// set sets a number.
-func (w *weights) set(at int, v float64) {
-	w.Data[at], w.turned[at%w.Cols*w.Rows+at/w.Cols] = v, v
+// turn is to be called when all numbers are set. It takes a cache line of inputs at a time.
+func (w *weights) turn() {
+	const line = 8
+	for from := 0; from < w.Rows; from += line {
+		for i := range w.Cols {
+			for j := from; j < min(from+line, w.Rows); j++ {
+				w.turned[i*w.Rows+j] = w.Data[j*w.Cols+i]
+			}
+		}
+	}
 }
 
 // gonumSums is how many sums gonum's products of rows have on amd64, each of every so many-th term; the terms

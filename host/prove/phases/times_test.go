@@ -27,8 +27,9 @@ func TestTimes(t *testing.T) {
 		}
 		b := newWeights(in, out)
 		for at := range b.Data {
-			b.set(at, number())
+			b.Data[at] = number()
 		}
+		b.turn()
 		for _, turned := range []bool{true, false} {
 			a, c, trans := matrix(rows, in), matrix(rows, out), blas.NoTrans
 			if turned {
