@@ -20,7 +20,7 @@ func TestTimes(t *testing.T) {
 		}
 		return (r.Float64() - 0.5) * math.Ldexp(1, r.IntN(40)-20)
 	}
-	for range testscale.Cases(t, 1000) {
+	for range testscale.Cases(t, 400) {
 		in, out, rows := 16*(1+r.IntN(20)), 1+r.IntN(200), r.IntN(80) // of many blocks gonum cuts sums
 		if r.IntN(2) == 0 {
 			in, out = out, in
