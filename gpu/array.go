@@ -125,18 +125,9 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 	if d.precision == bound.Float64 {
 		raw = cl.Bytes(append([]float64(nil), src...))
 	} else {
-		v := make([]float32, len(src))
-		var other atomic.Int64 // one more than an entry that is none
-		onCores(len(src), len(src), func(from, to int) {
-			for i, x := range src[from:to] {
-				y := float32(x)
-				if v[from+i] = y; float64(y) != x && x == x {
-					other.Store(int64(from + i + 1))
-				}
-			}
-		})
-		if i := other.Load() - 1; i >= 0 {
-			panic(fmt.Sprintf("gpu: Write: entry %d is %v (%x), which is no %v", i, src[i], src[i], d.precision))
+		v, other := singles(src)
+		if other >= 0 {
+			panic(fmt.Sprintf("gpu: Write: entry %d is %v (%x), which is no %v", other, src[other], src[other], d.precision))
 		}
 		raw = cl.Bytes(v)
 	}
@@ -155,6 +146,21 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		return d.digestWritten()
 	}
 	return nil
+}
+
+// singles are numbers in float32, of which entry other is none, -1 if there is none such.
+func singles(src []float64) (v []float32, other int64) {
+	v = make([]float32, len(src))
+	var bad atomic.Int64 // one more than such an entry
+	onCores(len(src), len(src), func(from, to int) {
+		for i := from + singlesLanes(v[from:to], src[from:to]); i < to; i++ {
+			x, y := src[i], float32(src[i])
+			if v[i] = y; float64(y) != x && x == x {
+				bad.Store(int64(i + 1))
+			}
+		}
+	})
+	return v, bad.Load() - 1
 }
 
 // Read copies src to dst, after all operations before it.
@@ -246,7 +252,11 @@ func (d *Device) received(list []*array) (got received, err error) {
 func (d *Device) numbers(dst []float64, raw []byte) (bad int64) {
 	var unwritten atomic.Int64 // one more than an entry that is
 	onCores(len(dst), len(dst), func(from, to int) {
-		for i := from; i < to; i++ {
+		i := from
+		if d.precision == bound.Float32 {
+			i += numbersLanes(dst[from:to], raw[4*from:4*to])
+		}
+		for ; i < to; i++ {
 			if d.precision == bound.Float64 {
 				w := binary.LittleEndian.Uint64(raw[8*i:])
 				if w == poison64 {

@@ -45,6 +45,9 @@ type Options struct {
 	// Patience is how long a call of the driver may take at least before it is taken to hang; 0 means
 	// a minute.
 	Patience time.Duration
+	// Chains leaves out of the self-test what only networks need that are no chains of dense layers, until
+	// there is one: then the device is TestForGraphs.
+	Chains bool
 
 	// sources and shape replace the kernels' in tests, build is added to the build
 	// options; untested leaves the self-test out.
@@ -60,6 +63,8 @@ type Device struct {
 	precision bound.Precision
 	shape     kernels.Shape
 	limit     int64
+	// chains says that the self-test was for chains of dense layers alone.
+	chains bool
 	// allInStages takes every sum in two stages that can be: for tests.
 	allInStages bool
 
@@ -107,7 +112,7 @@ func OpenAll(selector string, precision bound.Precision, opts Options) ([]*Devic
 
 // OpenInfo opens a device of List.
 func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, error) {
-	d := &Device{info: info, precision: precision, shape: opts.shape, limit: opts.Memory}
+	d := &Device{info: info, precision: precision, shape: opts.shape, limit: opts.Memory, chains: opts.Chains}
 	if precision == bound.Float64 && !info.FP64 {
 		return nil, d.fail("Open", fmt.Errorf("%q computes in float32 only: choose that precision or another device", info.Name))
 	}

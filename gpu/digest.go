@@ -100,19 +100,23 @@ func (d *Device) expect(op, otherwise string, at int, receipt uint32, raws ...[]
 	}
 }
 
+// The numbers of kernels/digest.cl.
+const spread, mixFirst, mixSecond = 0x9e3779b1, 0x85ebca6b, 0xc2b2ae35
+
 // hash is the digest of an array of these bytes by the launch with this number. See
 // kernels/digest.cl.
 func hash(raw []byte, p bound.Precision, receipt uint32) uint32 {
 	var all atomic.Uint32
 	onCores(len(raw)/p.Bytes(), len(raw)/4, func(from, to int) {
-		place := receipt*0x7feb352d + uint32(from)*0x9e3779b1
-		var sum uint32
-		for own := raw[4*from : 4*to]; len(own) >= 4; own = own[4:] {
+		place := receipt*0x7feb352d + uint32(from)*spread
+		sum, done := hashLanes(raw[4*from:4*to], place)
+		place += uint32(done/4) * spread
+		for own := raw[4*from+done : 4*to]; len(own) >= 4; own = own[4:] {
 			x := binary.LittleEndian.Uint32(own) + place
-			x = (x ^ x>>16) * 0x85ebca6b
-			x = (x ^ x>>13) * 0xc2b2ae35
+			x = (x ^ x>>16) * mixFirst
+			x = (x ^ x>>13) * mixSecond
 			sum += x ^ x>>16
-			place += 0x9e3779b1
+			place += spread
 		}
 		all.Add(sum)
 	})

@@ -59,7 +59,7 @@ func TestSelfTestBranches(t *testing.T) {
 	}
 	info := devices(t)[0]
 	for _, m := range testscale.Few(t, branchMutants, 2) {
-		opts := Options{sources: mutate(t, m.file, m.old, m.new), build: quick}
+		opts := Options{sources: mutate(t, m.file, m.old, m.new), build: quick, Chains: true}
 		if strings.HasSuffix(m.file, "tiles") {
 			opts.shape = onGPUs
 		}

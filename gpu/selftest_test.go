@@ -10,6 +10,8 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/bound/selfcheck"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/kernels"
 )
 
@@ -90,6 +92,54 @@ func TestSelfTestRefuses(t *testing.T) {
 		if !IsDeviceLost(err) || IsOutOfMemory(err) {
 			t.Errorf("%s: IsDeviceLost %v, IsOutOfMemory %v", m.what, IsDeviceLost(err), IsOutOfMemory(err))
 		}
+	}
+}
+
+// TestForGraphs: a device that was tested for chains of dense layers alone is tested for the rest before it
+// has another network, once, and refused if it fails; what was written before is still hashed.
+func TestForGraphs(t *testing.T) {
+	info, table := devices(t)[0], expectedTraces
+	defer func() { expectedTraces = table }()
+	post := func(m network.Map) *posterior.Posterior {
+		ones := func(n int) posterior.Params {
+			return posterior.NewParams(slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n), posterior.ScaleSD)
+		}
+		return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{Layer: network.Layer{Map: m}, Weight: ones(m.Weights()), Bias: ones(m.Biases())}}}
+	}
+	conv := network.Conv{In: network.Image{Height: 2, Width: 2, Channels: 1}, Filters: 1, Groups: 1,
+		Window: network.Window{Size: [2]int{2, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+	for what, want := range map[string]string{"honest": "", "other bits": "graph", "lost write": "other numbers than it was given"} {
+		expectedTraces = table
+		if what == "other bits" {
+			expectedTraces = strings.ReplaceAll(table, ", graph: ", ", graph: 00")
+		}
+		d, err := OpenInfo(info, bound.Float32, Options{build: quick, Chains: true})
+		check(t, err)
+		on := bound.Until(t.Context(), d)
+		m, err := bound.NewModel(on, post(network.Dense{In: 2, Out: 2}), 8)
+		check(t, err)
+		if m.Release(); !d.chains {
+			t.Error("tested for a chain of dense layers")
+		}
+		a, err := d.NewArray(3)
+		check(t, err)
+		check(t, d.Write(a, []float64{1, 2, 3}))
+		if what == "lost write" {
+			a.(*array).written = make([]byte, 12)
+		}
+		m, err = bound.NewModel(on, post(conv), 8)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) || !IsDeviceLost(err) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = d.Close()
+			continue
+		}
+		check(t, err)
+		if m.Release(); d.chains || d.launched.testing {
+			t.Errorf("tested: %v, testing: %v", !d.chains, d.launched.testing)
+		}
+		check(t, d.Close())
 	}
 }
 

@@ -37,7 +37,7 @@ func benchJob(ctx context.Context, f *pflag.FlagSet, asJSON bool, stdout, stderr
 	}
 	c.device.profile = true
 	var opened *devices
-	job.Version = version()
+	job.Version, job.Opening = version(), func(chain bool) { c.device.chain = chain }
 	job.Open = func(p bound.Precision) (_ *certify.Devices, err error) {
 		if opened, err = c.device.openIn(p); err != nil {
 			return nil, err

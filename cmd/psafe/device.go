@@ -25,6 +25,8 @@ type deviceFlags struct {
 	passes atomic.Int64
 	// opening, if it is set, is called before devices are opened.
 	opening func()
+	// chain says that nothing but a chain of dense layers is to be bounded.
+	chain bool
 	// again says that the command opens devices again and again, and gives them back between. What opens
 	// them once leaves that to the end of the process: a driver that crashed or hung in it would
 	// have the last word when all is done.
@@ -65,6 +67,7 @@ func (d *deviceFlags) number() (bound.Precision, error) {
 // begin has a job open the devices that the flags name, and tell how far it is, as word and quiet say.
 func (d *deviceFlags) begin(job *certify.Job, stderr io.Writer, word string, quiet bool) *progress {
 	job.Version, job.Open = version(), d.opener(stderr)
+	job.Opening = func(chain bool) { d.chain = chain }
 	p := newProgress(stderr, word)
 	if word == progressJSON || !quiet {
 		job.Progress = p.update
@@ -142,7 +145,7 @@ func (d *deviceFlags) open() (*devices, error) {
 // openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
-	opts := gpu.Options{Profile: d.profile, Patience: patience(0)}
+	opts := gpu.Options{Profile: d.profile, Patience: patience(0), Chains: d.chain}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--options memory: %w", err)
 	}
@@ -179,9 +182,19 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 	}
 	for _, g := range opened {
 		d.list = append(d.list, g)
+		if bound.Wide(g) && ballast == nil {
+			ballast = make([]byte, ballastBytes)
+		}
 	}
 	return d, nil
 }
+
+// ballast is memory that nothing touches, so that it takes none: the collector waits until there is as much
+// garbage as all that is held. Beside a GPU a process makes garbage of what it transfers, as fast as memory
+// can be copied, and holds little.
+var ballast []byte
+
+const ballastBytes = 64 << 20
 
 // parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.
 func parseBytes(text string) (int64, error) {

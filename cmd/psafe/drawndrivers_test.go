@@ -61,12 +61,18 @@ func newDriverJob(t *testing.T, env []string, opened map[string]int, words strin
 }
 
 // openingCalls is how often each function is called to open a device: for a posterior of which nothing
-// can be put on one.
-func openingCalls(t *testing.T, env []string) map[string]int {
+// can be put on one, a chain of dense layers or not.
+func openingCalls(t *testing.T, env []string, chain bool) map[string]int {
 	layer := posterior.Layer{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: posterior.NewParams([]float64{1e39, 1, 1, 1}, []float64{1, 1, 1, 1}, posterior.ScaleSD),
 		Bias: posterior.NewParams([]float64{0, 0}, []float64{1, 1}, posterior.ScaleSD)}
+	layers := []posterior.Layer{layer}
+	if !chain {
+		layer.Map = network.Conv{In: network.Image{Height: 1, Width: 2, Channels: 1}, Filters: 2, Groups: 1,
+			Window: network.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+		layers = append([]posterior.Layer{layer}, layers...)
+	}
 	var file bytes.Buffer
-	if err := format.WriteNPZ(&file, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{layer}}); err != nil {
+	if err := format.WriteNPZ(&file, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}); err != nil {
 		t.Fatal(err)
 	}
 	huge, point := filepath.Join(t.TempDir(), "huge.npz"), filepath.Join(t.TempDir(), "point.csv")
@@ -80,7 +86,7 @@ func openingCalls(t *testing.T, env []string) map[string]int {
 
 // driverJobs are runs of some methods and kinds of posteriors.
 func driverJobs(t *testing.T) (jobs []*driverJob) {
-	opened := openingCalls(t, nil)
+	opened := openingCalls(t, nil, true)
 	for _, words := range testscale.Few(t, []string{
 		"tiny-2-3-2-tanh.npz --method auto", "swag-2-8-3.npz --method clbp", "dropout-2-8-3.npz --method auto --precision float64",
 		"tiny-2-3-2-tanh.npz --method lbp --gamma 1 --draws 5 --precision float64 --options recheck=1", "correlated-2-8-3.npz --method clbp --options cells=8", "samples-2-8-3.npz --method auto",

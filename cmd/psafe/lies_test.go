@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"psafe/internal/testscale"
@@ -16,13 +17,17 @@ import (
 // lieJobs are runs that have between them all kinds of arrays and most kernels, for CPUs and for GPUs.
 func lieJobs(t *testing.T) (jobs []*driverJob) {
 	for _, env := range [][]string{nil, {"PSAFE_WRAP_GPU=1"}} {
-		opened := openingCalls(t, env)
+		opened := map[bool]map[string]int{}
 		for _, words := range testscale.Few(t, []string{
 			"glyphs-64-24-24-10.npz --method clbp --index :2", "tiny-2-3-2-tanh.npz --method lbp --gamma 1 --draws 5 --precision float64",
 			"swag-2-8-3.npz --method clbp --options cells=2", "glyphs-conv-8-10.npz --method clbp --index :1",
 			"glyphs-64-24-24-10.npz --method phases --index :1 --options no-upper", "correlated-2-8-3.npz --method auto",
 		}, 1) {
-			jobs = append(jobs, newDriverJob(t, env, opened, words, "--options", "recheck=0"))
+			chain := !strings.Contains(words, "-conv-")
+			if opened[chain] == nil {
+				opened[chain] = openingCalls(t, env, chain)
+			}
+			jobs = append(jobs, newDriverJob(t, env, opened[chain], words, "--options", "recheck=0"))
 		}
 	}
 	return jobs

@@ -36,7 +36,12 @@ func NewModelCut(dev Device, post *posterior.Posterior, reach float64, depth, nu
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	m := &Model{dev: dev, cuts: cuts{numbers: numbers, windows: windows, depth: depth}}
+	m := &Model{dev: dev, cuts: cuts{numbers: numbers, windows: windows, depth: depth}, chain: post.Network().Chain()}
+	if !m.chain {
+		if err := forGraphs(dev); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.load(post, reach); err != nil {
 		m.Release()
 		return nil, err
@@ -55,7 +60,6 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 	if m.layers, err = newLayers(post, p); err != nil {
 		return err
 	}
-	m.chain = post.Network().Chain()
 	for k := range m.layers {
 		if l := &m.layers[k]; slices.Contains(l.feed, -1) {
 			m.before, m.forks = m.before+l.productsOf(-1), m.forks+1

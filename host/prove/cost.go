@@ -13,7 +13,7 @@ import (
 // is at its best with many at a time.
 const (
 	mostTasks  = 128
-	mostOnWide = 8192
+	mostOnWide = 16384
 )
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take

@@ -78,37 +78,66 @@ var directJobs = []struct {
 	brief bool
 }{
 	{"images", images, true},
-	{"graph", graphs, false}, // more launches than all others together
+	{forGraphs, graphs, false}, // more launches than all others together
 	{"splits", splits, true},
 	{"pools", func(dev bound.Device, _ uint32) error { return pooled(dev) }, true},
 }
+
+// forGraphs is the job of networks that are no chains of dense layers.
+const forGraphs = "graph"
 
 // Full runs a few small jobs on a device by LBP, which has all of IBP in it, and some by CLBP, and
 // returns what every operation wrote, as hashes. On every device of a precision they are the same: what
 // package gpu compares at start with a table made by the fallback. It is an error if
 // the jobs leave an operation of bound.Device out, as nothing would be known of it.
-func Full(dev bound.Device) ([]Trace, error) { return traces(dev, false) }
+func Full(dev bound.Device) ([]Trace, error) {
+	return traces(dev, func(string, bool) bool { return true })
+}
+
+// Chains is Full without what only networks need that are no chains of dense layers: it has every
+// operation all the same. Graphs is the rest of Full.
+func Chains(dev bound.Device) ([]Trace, error) {
+	return traces(dev, func(name string, _ bool) bool { return name != forGraphs })
+}
 
 // Brief is Full of a few jobs that have every operation between them, and every
 // shape of work, but not every branch: for a device that has passed Full, to see whether it
 // still does what it did.
-func Brief(dev bound.Device) ([]Trace, error) { return traces(dev, true) }
+func Brief(dev bound.Device) ([]Trace, error) {
+	return traces(dev, func(_ string, brief bool) bool { return brief })
+}
 
-func traces(dev bound.Device, briefly bool) ([]Trace, error) {
-	var all []Trace
+// Graphs is what Chains leaves out of Full.
+func Graphs(dev bound.Device) ([]Trace, error) {
+	return some(dev, func(name string, _ bool) bool { return name == forGraphs })
+}
+
+// traces is some of jobs that have every operation between them.
+func traces(dev bound.Device, wanted func(name string, brief bool) bool) ([]Trace, error) {
+	all, err := some(dev, wanted)
+	if err != nil {
+		return nil, err
+	}
 	called := map[string]bool{}
+	for _, t := range all {
+		for _, c := range t.Calls {
+			called[c.Operation] = true
+		}
+	}
+	return all, unchecked(bound.Operations(), called)
+}
+
+// some runs the jobs that are wanted.
+func some(dev bound.Device, wanted func(name string, brief bool) bool) (all []Trace, err error) {
 	seed := uint32(0)
 	run := func(name string, brief bool, query func(dev bound.Device, seed uint32) error) error {
 		seed++
-		if briefly && !brief {
+		if !wanted(name, brief) {
 			return nil
 		}
 		r := &recorder{Device: dev, trace: Trace{Job: name}}
 		if err := query(r, seed-1); err != nil {
 			return fmt.Errorf("self-check %q: %w", name, err)
-		}
-		for _, c := range r.trace.Calls {
-			called[c.Operation] = true
 		}
 		all = append(all, r.trace)
 		return nil
@@ -123,7 +152,7 @@ func traces(dev bound.Device, briefly bool) ([]Trace, error) {
 			return nil, err
 		}
 	}
-	return all, unchecked(bound.Operations(), called)
+	return all, nil
 }
 
 // unchecked is the error of operations that no query calls.

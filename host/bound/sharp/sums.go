@@ -31,6 +31,12 @@ func weighRows(to, weights []float64, pick []int, x []float64, lanes int, v vect
 	}
 }
 
+// WeighLanes is weighRows in lanes; it reports whether there are any, for so many.
+func WeighLanes(to, weights []float64, pick []int, x []float64, lanes int) bool {
+	v, err := vector.InUse()
+	return err == nil && len(to) > 0 && weighLanes(to, weights, pick, x, lanes, v)
+}
+
 // weighTwice is weighRows with each of two lists of weights, the squares of means and of deviations, and
 // the largest terms of the latter. Where a term is no number nor is the sum.
 func weighTwice(n *linear, means, deviations []float64, pick []int, x []float64, v vector.Set) {

@@ -61,6 +61,9 @@ func (w *works) done() error {
 
 // open opens the devices and loads the posterior.
 func (r *ready) open(ctx context.Context) (w *works, err error) {
+	if r.Opening != nil {
+		r.Opening(r.post.Network().Chain())
+	}
 	dev, err := r.Open(r.precision())
 	if err != nil {
 		return nil, err

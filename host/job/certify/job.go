@@ -56,6 +56,8 @@ type Job struct {
 	Version string
 	// Open gives the devices. It is called once, and only if there is work for them.
 	Open Opener
+	// Opening, if it is set, is told before whether the network is a chain of dense layers.
+	Opening func(chain bool)
 	// Stdout gets the records where Out.Path is empty; nil if they are only returned.
 	Stdout io.Writer
 	// Progress, if set, is told how many of the records that this run has to make are

@@ -25,8 +25,8 @@ const (
 	// firstWork is how many multiplications the first group may take; wideWork is it on a device of which
 	// a pass takes about as long whatever it is of (bound.Wide), wideGuard how many times as long a group
 	// may take there until it is given up.
-	firstWork, wideWork = 1e8, 1e11
-	wideGuard           = 4
+	firstWork, wideWork = 1e8, 1.5e11
+	wideGuard           = 6
 	// groupGrowth is how many times as large as the last a group may be. It is wideGrowth on a wide
 	// device: there tasks of a small group seem to take longer than others will, and that is forgotten at
 	// once.

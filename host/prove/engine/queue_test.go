@@ -46,7 +46,7 @@ func TestQueue(t *testing.T) {
 // TestQueueOfWide: where a pass takes as long whatever it is of, groups are few.
 func TestQueueOfWide(t *testing.T) {
 	groups := func(e *Engine) (sizes []int) {
-		q := newQueue(&Run{Tasks: make([]property.Task, 10_000)}, upTo(8192), firstWork/7)
+		q := newQueue(&Run{Tasks: make([]property.Task, 10_000)}, upTo(16384), firstWork/7)
 		for {
 			s, more := q.take(e)
 			if !more {
@@ -57,7 +57,7 @@ func TestQueueOfWide(t *testing.T) {
 			q.done(e, s, 60*time.Millisecond+time.Duration(n)*100*time.Microsecond)
 		}
 	}
-	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{7000, 3000}) {
+	if got := groups(&Engine{Device: wide{fallback.New(bound.Float32)}}); !slices.Equal(got, []int{10_000}) {
 		t.Errorf("groups of %d", got)
 	}
 	first := span{0, 1400}

@@ -26,7 +26,7 @@ type neuronAt struct{ layer, unit int }
 // weights.
 type meanLayer struct {
 	in, out             int
-	mean, variance, all blas64.General
+	mean, variance, all weights
 	bias                []float64
 	// noise holds what a unit's coefficient squared adds to the variance of a row (12), radius how far each
 	// input varies; still says which outputs do not.
@@ -77,7 +77,7 @@ func newMeanNet(post *posterior.Posterior, box property.Box, known *rootBounds) 
 func newMeanLayer(p *posterior.Layer, k int, known *rootBounds) meanLayer {
 	in, out := p.Inputs(), p.Outputs()
 	l := meanLayer{
-		in: in, out: out, mean: matrix(in, out), variance: matrix(in, out), all: matrix(in, out), bias: p.Bias.Mean,
+		in: in, out: out, mean: newWeights(in, out), variance: newWeights(in, out), all: newWeights(in, out), bias: p.Bias.Mean,
 		radius: known.radius[k], still: known.still[k+1], lo: known.lo[k], hi: known.hi[k],
 	}
 	for i, sd := range p.Bias.SdHi {
@@ -93,6 +93,9 @@ func newMeanLayer(p *posterior.Layer, k int, known *rootBounds) meanLayer {
 		l.mean.Data[at], l.variance.Data[at], l.all.Data[at] = m, sd*sd, m*m+sd*sd
 		l.noise[at%out] += sd * sd * known.maxSq[k][at/out]
 	}
+	l.mean.turn()
+	l.variance.turn()
+	l.all.turn()
 	return l
 }
 

@@ -3,7 +3,6 @@ package phases
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -23,6 +22,9 @@ type descent struct {
 	score, variance []float64
 	// gradient are the derivatives of the score, but for a factor for each row, by a.
 	gradient []blas64.General
+	// parts are what times adds up, picked the terms of one of them.
+	parts  [gonumSums][]float64
+	picked []int
 	// rooms are the matrices of the last time down and up, which the next has in the same order, and
 	// taken is how many of them are in use.
 	rooms []blas64.General
@@ -46,18 +48,6 @@ func (d *descent) zeros(rows, columns int) blas64.General {
 	m := d.matrix(rows, columns)
 	clear(m.Data)
 	return m
-}
-
-// times is a b, or a times b turned.
-func (d *descent) times(a blas64.General, turned bool, b blas64.General) blas64.General {
-	if turned {
-		c := d.matrix(a.Rows, b.Rows)
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 0, c)
-		return c
-	}
-	c := d.matrix(a.Rows, b.Cols)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
-	return c
 }
 
 // squares returns the squares of all entries.
