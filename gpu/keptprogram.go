@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,8 @@ func (k *keptProgram) save(binary []byte) {
 		return
 	}
 	forget(folder, time.Now().AddDate(0, 0, -keptDays))
-	_ = outfile.WriteFile(k.path, outfile.Replace, bytes.Join([][]byte{k.of[:], k.digest(binary), binary}, nil)) // or it is compiled again
+	// What cannot be written is compiled again.
+	_ = outfile.WriteFile(k.path, outfile.Replace, slices.Concat(k.of[:], k.digest(binary), binary))
 }
 
 // forget removes a binary that the program was made of.
@@ -147,6 +149,7 @@ func (d *Device) keep() error {
 	}
 	var binary []byte
 	if k.noted {
+		os.Remove(k.path) // a driver that hangs now is not asked at the next start
 		var err error
 		if binary, err = drive(d, "Open", d.program.Binary); err != nil {
 			return d.Lost()

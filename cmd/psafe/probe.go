@@ -304,8 +304,8 @@ func testDevice(ctx context.Context, id string, precisions ...bound.Precision) e
 	}
 	found, err := probe(ctx, testLimit, args...)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case err != nil && ctx.Err() != nil:
+		return err
 	case err != nil:
 		return blamed(err)
 	case len(found.failed) > 0:
