@@ -223,7 +223,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/vector"},
 	"psafe/kernels":  {"psafe/host/model/network"},
-	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/host/bound/selfcheck", "psafe/internal/fault", "psafe/internal/vector", "psafe/kernels"},
+	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/host/bound/selfcheck", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/outfile", "psafe/internal/vector", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",

@@ -48,6 +48,11 @@ type Options struct {
 	// Chains leaves out of the self-test what only networks need that are no chains of dense layers, until
 	// there is one: then the device is TestForGraphs.
 	Chains bool
+	// Programs is the folder where the binaries of programs are kept that a driver is slow to compile (keptprogram.go);
+	// none are if it is empty.
+	Programs string
+	// Slow is how long a driver takes then; 0 means 3 seconds.
+	Slow time.Duration
 
 	// sources and shape replace the kernels' in tests, build is added to the build
 	// options; untested leaves the self-test out.
@@ -71,6 +76,7 @@ type Device struct {
 	context *cl.Context
 	queue   *cl.CommandQueue
 	program *cl.Program
+	kept    keptProgram
 	kernels map[string]*kernel
 
 	pool     pool
@@ -110,14 +116,28 @@ func OpenAll(selector string, precision bound.Precision, opts Options) ([]*Devic
 	return devices, nil
 }
 
-// OpenInfo opens a device of List.
+// OpenInfo opens a device of List. One that fails with a program that was kept is opened again with one that
+// is compiled.
 func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, error) {
+	d, err := openInfo(info, precision, opts)
+	if err != nil && d.kept.used && !d.driver.hung {
+		opts.Programs = ""
+		d, err = openInfo(info, precision, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// openInfo returns the device even if it cannot be used.
+func openInfo(info Info, precision bound.Precision, opts Options) (*Device, error) {
 	d := &Device{info: info, precision: precision, shape: opts.shape, limit: opts.Memory, chains: opts.Chains}
 	if precision == bound.Float64 && !info.FP64 {
-		return nil, d.fail("Open", fmt.Errorf("%q computes in float32 only: choose that precision or another device", info.Name))
+		return d, d.fail("Open", fmt.Errorf("%q computes in float32 only: choose that precision or another device", info.Name))
 	}
 	if major, minor := info.device.OpenCLVersion(); major*10+minor < 12 {
-		return nil, d.fail("Open", fmt.Errorf("%q has %s: OpenCL 1.2 is needed", info.Name, info.Version))
+		return d, d.fail("Open", fmt.Errorf("%q has %s: OpenCL 1.2 is needed", info.Name, info.Version))
 	}
 	if d.shape == (kernels.Shape{}) {
 		d.shape = shapeFor(&info, precision)
@@ -136,13 +156,16 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 	d.driver.patience = max(opts.Patience, opening)
 	err := d.build(sources, opts)
 	if err == nil && !opts.untested {
-		err = d.selfTest()
+		if err = d.selfTest(); err == nil {
+			err = d.keep()
+		}
 	}
 	d.driver.patience = opts.Patience
 	if err != nil {
 		err = d.fail("Open", err)
+		d.kept.forget()
 		_ = d.Close() // what it may complain of follows from err
-		return nil, err
+		return d, err
 	}
 	d.profile.reset()
 	d.waited, d.opened = 0, time.Now()
@@ -182,10 +205,11 @@ func (d *Device) build(sources map[string]string, opts Options) (err error) {
 	if d.queue, err = d.context.CreateCommandQueue(dev, properties); err != nil {
 		return err
 	}
-	if d.program, err = d.context.CreateProgramWithSource([]string{kernels.Program(sources)}); err != nil {
-		return err
+	source, options := kernels.Program(sources), strings.TrimSpace(d.shape.Options()+" "+opts.build)
+	if !opts.untested {
+		d.kept = newKept(opts.Programs, &d.info, options, source)
 	}
-	if err = d.program.BuildProgram(nil, strings.TrimSpace(d.shape.Options()+" "+opts.build)); err != nil {
+	if err = d.compile(source, options, opts); err != nil {
 		return err
 	}
 	d.kernels = map[string]*kernel{}

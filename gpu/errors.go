@@ -56,6 +56,7 @@ func (d *Device) fail(op string, err error) error {
 	}
 	if e.DeviceLost() && d.lost == nil {
 		d.lost = e
+		d.kept.forget()
 	}
 	return e
 }

@@ -31,7 +31,8 @@ type Info struct {
 	// PCI is the bus address, UUID the device's, both empty where unknown.
 	PCI, UUID string
 
-	device *cl.Device
+	platform *cl.Platform
+	device   *cl.Device
 }
 
 // IsGPU reports whether the device is a GPU.
@@ -61,7 +62,7 @@ func newInfo(id string, p *cl.Platform, d *cl.Device) Info {
 		Memory: d.GlobalMemSize(), MaxAlloc: d.MaxMemAllocSize(), LocalMemory: d.LocalMemSize(),
 		FP64: d.HasDouble(), ComputeUnits: d.MaxComputeUnits(),
 		VectorFloat: d.NativeVectorWidthFloat(), VectorDouble: d.NativeVectorWidthDouble(),
-		PCI: d.PCIBusID(), UUID: d.UUID(), device: d,
+		PCI: d.PCIBusID(), UUID: d.UUID(), platform: p, device: d,
 	}
 }
 

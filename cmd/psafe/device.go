@@ -145,7 +145,7 @@ func (d *deviceFlags) open() (*devices, error) {
 // openIn opens them in a precision.
 func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
-	opts := gpu.Options{Profile: d.profile, Patience: patience(0), Chains: d.chain}
+	opts := gpu.Options{Profile: d.profile, Patience: patience(0), Chains: d.chain, Programs: programs(), Slow: slowDriver}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--options memory: %w", err)
 	}

@@ -8,11 +8,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // versionVariable tells psafe, where a test starts it, its own version: to read all of the
 // test binary for a digest takes longer than most commands.
 const versionVariable = "PSAFE_TEST_VERSION"
+
+// slowVariable is how long a slow driver takes.
+const slowVariable = "PSAFE_TEST_SLOW"
 
 // peakFile names the file that a run of the program leaves its peak of memory in.
 const peakFile = "PSAFE_TEST_PEAK"
@@ -23,6 +27,7 @@ func TestMain(m *testing.M) {
 	if v := os.Getenv(versionVariable); v != "" {
 		version = func() string { return v }
 	}
+	slowDriver, _ = time.ParseDuration(os.Getenv(slowVariable))
 	// What runs commands in the process of a test starts this binary as their child.
 	if len(os.Args) > 1 && (os.Args[1] == probeWord || os.Args[1] == workerWord) {
 		startFault()
@@ -39,6 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
+	os.Setenv(cacheVariable, "off") // tests write nothing into a user's folders
 	dir, err := os.MkdirTemp("", "psafe-test")
 	if err == nil {
 		defer os.RemoveAll(dir)

@@ -124,6 +124,7 @@ func manPage(page *cobra.Command, text string) *cobra.Command {
 var manEnd = "\n# EXIT STATUS\n" + markdown(exitText) + "\n# ENVIRONMENT\n" +
 	defined("PSAFE_DEVICE", "the default of --device") +
 	defined("PSAFE_DRIVER_SECONDS", "how long an OpenCL driver has to answer, in seconds") +
+	defined(cacheVariable, "if it is off, programs that a driver is slow to compile are not kept in the user's folder for caches") +
 	defined("PSAFE_TRACE", "if it is 1, the trace of a fault of psafe goes to standard error and not into a file") +
 	defined("NO_COLOR", "if it is not empty, nothing is coloured on a terminal") +
 	defined("PSAFE_VECTOR", "none, avx2 or avx512: vector instructions that loops on the CPU may use; by default the best that there are")

@@ -260,7 +260,7 @@ func probeTest(id string, precisions []string, say func(string, any)) {
 		p, err := bound.ParsePrecision(word)
 		if err == nil {
 			var d *gpu.Device
-			if d, err = gpu.OpenInfo(list[0], p, gpu.Options{}); err == nil {
+			if d, err = gpu.OpenInfo(list[0], p, gpu.Options{Programs: programs(), Slow: slowDriver}); err == nil {
 				err = d.Close()
 			}
 		}
@@ -304,8 +304,10 @@ func testDevice(ctx context.Context, id string, precisions ...bound.Precision) e
 	}
 	found, err := probe(ctx, testLimit, args...)
 	switch {
-	case err != nil:
+	case err != nil && ctx.Err() != nil:
 		return err
+	case err != nil:
+		return blamed(err)
 	case len(found.failed) > 0:
 		return &refusal{found.failed[0]}
 	case len(found.passed) != len(precisions):

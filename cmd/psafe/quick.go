@@ -140,7 +140,7 @@ func (s *supervised) take(ctx context.Context, word string, p bound.Precision, n
 	case refused != "":
 		return &refusal{errors.New(refused)}
 	case why.late > 0:
-		return fmt.Errorf("%s did not answer in %v", stranger(), why.late)
+		return blamed(fmt.Errorf("%s did not answer in %v", stranger(), why.late))
 	}
-	return fmt.Errorf("%s %s", stranger(), end.What())
+	return blamed(fmt.Errorf("%s %s", stranger(), end.What()))
 }

@@ -34,7 +34,7 @@ func wrap(t *testing.T, settings ...string) {
 
 // set sets what the library does, NAME=VALUE each.
 func set(t *testing.T, settings ...string) {
-	for _, name := range []string{"PSAFE_WRAP", "PSAFE_WRAP_WHEN", "PSAFE_WRAP_GPU", "PSAFE_WRAP_LIE", "PSAFE_WRAP_SPOIL", "PSAFE_WRAP_NAME", "PSAFE_WRAP_CONTROL", "PSAFE_WRAP_COUNTS"} {
+	for _, name := range []string{"PSAFE_WRAP", "PSAFE_WRAP_WHEN", "PSAFE_WRAP_GPU", "PSAFE_WRAP_LIE", "PSAFE_WRAP_SPOIL", "PSAFE_WRAP_NAME", "PSAFE_WRAP_CONTROL", "PSAFE_WRAP_COUNTS", "PSAFE_WRAP_BINARY"} {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
 	}

@@ -352,7 +352,7 @@ func (s *supervised) judge(t *talk, end *child.End, w why) error {
 	if w.opening {
 		when = "while the device was opened and tested"
 	}
-	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", s.device, stranger(), what, when, where)}
+	return blamed(&certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", s.device, stranger(), what, when, where)})
 }
 
 // asFile is a file that ends up in w, and what to call when nobody writes to it any more.

@@ -3,7 +3,8 @@ package cl
 // What OpenCL calls by number, from the Khronos header cl.h of OpenCL 1.2 and,
 // where marked, from vendors' cl_ext.h.
 const (
-	platformName = 0x0902
+	platformVersion = 0x0901
+	platformName    = 0x0902
 
 	deviceType               = 0x1000
 	deviceMaxComputeUnits    = 0x1002
@@ -11,6 +12,7 @@ const (
 	deviceGlobalMemSize      = 0x101F
 	deviceLocalMemSize       = 0x1023
 	deviceName               = 0x102B
+	deviceVendor             = 0x102C
 	deviceDriverVersion      = 0x102D
 	deviceVersion            = 0x102F
 	deviceExtensions         = 0x1030
@@ -28,7 +30,9 @@ const (
 
 	contextPlatform = 0x1084
 
-	programBuildLog = 0x1183
+	programBinarySizes = 0x1165
+	programBinaries    = 0x1166
+	programBuildLog    = 0x1183
 
 	kernelWorkGroupSize = 0x11B0
 )

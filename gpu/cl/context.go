@@ -1,6 +1,7 @@
 package cl
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -101,6 +102,26 @@ func (c *Context) CreateProgramWithSource(sources []string) (*Program, error) {
 	}
 	p := &Program{context: c}
 	p.init(c.lib, id, "Program", c.device)
+	return p, nil
+}
+
+// CreateProgramWithBinary makes a program of what [Program.Binary] returned once, for the context's one
+// device. It has to be built. The binary must not be empty.
+func (c *Context) CreateProgramWithBinary(binary []byte) (*Program, error) {
+	var pins runtime.Pinner // as for sources
+	defer pins.Unpin()
+	first, length := &binary[0], uintptr(len(binary))
+	pins.Pin(first)
+	var status, code int32
+	id := c.lib.createProgramWithBinary(c.use(), 1, &c.devices[0].id, &length, &first, &status, &code)
+	if err := created("clCreateProgramWithBinary", id, code, c.device, ""); err != nil {
+		return nil, err
+	}
+	p := &Program{context: c}
+	p.init(c.lib, id, "Program", c.device)
+	if err := check("clCreateProgramWithBinary", status, c.device); err != nil {
+		return nil, errors.Join(err, p.Release())
+	}
 	return p, nil
 }
 

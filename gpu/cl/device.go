@@ -47,7 +47,7 @@ type Device struct {
 	id       uintptr
 	platform *Platform
 
-	name, version, driverVersion, cVersion, extensions string
+	name, vendor, version, driverVersion, cVersion, extensions string
 
 	kind                          DeviceType
 	units                         uint32
@@ -59,6 +59,9 @@ type Device struct {
 
 // Name returns the device's name, for example "NVIDIA H100".
 func (d *Device) Name() string { return d.name }
+
+// Vendor returns who made the device.
+func (d *Device) Vendor() string { return d.vendor }
 
 // Version returns "OpenCL <major>.<minor> <more>".
 func (d *Device) Version() string { return d.version }

@@ -11,6 +11,7 @@ import (
 func (d *Device) read() error {
 	q := deviceQuery{d: d}
 	d.name = short(q.str(deviceName))
+	d.vendor = short(q.str(deviceVendor))
 	d.version = short(q.str(deviceVersion))
 	d.driverVersion = short(q.str(deviceDriverVersion))
 	d.cVersion = short(q.str(deviceOpenCLCVersion))

@@ -32,6 +32,18 @@ func life(f *fake) (err error) {
 	if _, err := program.BuildLog(c.devices[0]); err != nil {
 		return err
 	}
+	binary, err := program.Binary()
+	if err != nil {
+		return err
+	}
+	again, err := c.CreateProgramWithBinary(binary)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, again.Release()) }()
+	if twice, err := again.Binary(); err != nil || string(twice) != "kernel void add() {}" {
+		return errors.Join(err, fmt.Errorf("the binary is %q", twice))
+	}
 	kernel, err := program.CreateKernel("add")
 	if err != nil {
 		return err

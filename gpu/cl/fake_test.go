@@ -26,6 +26,7 @@ type fake struct {
 	lastParam    func() uint32
 	lie          func(param uint32, number uint64)
 	length       func(bytes uint64)
+	binary       func(code int32)
 	setName      func(text *byte)
 }
 
@@ -57,7 +58,7 @@ func openFake(t *testing.T, flags ...string) *fake {
 		{"fake_platforms", &f.setPlatforms}, {"fake_devices", &f.devices},
 		{"fake_null_objects", &f.nullObjects},
 		{"fake_live", &f.live}, {"fake_calls", &f.calls}, {"fake_last_param", &f.lastParam},
-		{"fake_lie", &f.lie}, {"fake_length", &f.length}, {"fake_name", &f.setName},
+		{"fake_lie", &f.lie}, {"fake_length", &f.length}, {"fake_name", &f.setName}, {"fake_binary", &f.binary},
 	} {
 		addr, err := dlsym(l.handle, s.name)
 		if err != nil {

@@ -23,8 +23,10 @@ type functions struct {
 	releaseMemObject func(mem uintptr) int32
 
 	createProgramWithSource func(context uintptr, n uint32, sources **byte, lengths *uintptr, code *int32) uintptr
+	createProgramWithBinary func(context uintptr, n uint32, devices, lengths *uintptr, binaries **byte, status, code *int32) uintptr
 	buildProgram            func(program uintptr, n uint32, devices *uintptr, options *byte, notify, user uintptr) int32
 	getProgramBuildInfo     func(program, device uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
+	getProgramInfo          func(program uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
 	releaseProgram          func(program uintptr) int32
 
 	createKernel           func(program uintptr, name *byte, code *int32) uintptr
@@ -67,8 +69,10 @@ func (f *functions) symbols() []symbol {
 		{"clCreateBuffer", &f.createBuffer},
 		{"clReleaseMemObject", &f.releaseMemObject},
 		{"clCreateProgramWithSource", &f.createProgramWithSource},
+		{"clCreateProgramWithBinary", &f.createProgramWithBinary},
 		{"clBuildProgram", &f.buildProgram},
 		{"clGetProgramBuildInfo", &f.getProgramBuildInfo},
+		{"clGetProgramInfo", &f.getProgramInfo},
 		{"clReleaseProgram", &f.releaseProgram},
 		{"clCreateKernel", &f.createKernel},
 		{"clGetKernelWorkGroupInfo", &f.getKernelWorkGroupInfo},

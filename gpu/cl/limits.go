@@ -13,9 +13,11 @@ const (
 	// mostPlatforms of a machine, mostDevices of a platform.
 	mostPlatforms = 64
 	mostDevices   = 256
-	// mostText is the length of an answer in bytes, mostLog that of a compiler's log.
-	mostText = 1 << 20
-	mostLog  = 16 << 20
+	// mostText is the length of an answer in bytes, mostLog that of a compiler's log, mostBinary that
+	// of a program's code.
+	mostText   = 1 << 20
+	mostLog    = 16 << 20
+	mostBinary = 64 << 20
 	// mostName is what is kept of a name, in characters.
 	mostName = 200
 	// leastMemory and mostMemory bound the memory of a device and of its largest

@@ -29,6 +29,7 @@ func TestLies(t *testing.T) {
 		"4294967295 compute units":     func() { f.lie(deviceMaxComputeUnits, math.MaxUint32) },
 		"4294967295 float32 numbers":   func() { f.lie(deviceNativeVectorFloat, math.MaxUint32) },
 		"4294967295 float64 numbers":   func() { f.lie(deviceNativeVectorDouble, math.MaxUint32) },
+		"a program has 67108865 bytes": func() { f.lie(programBinarySizes, mostBinary+1) },
 		"work-groups of 0":             func() { f.lie(kernelWorkGroupSize, 0) },
 		"work-groups of 1844674407370": func() { f.lie(kernelWorkGroupSize, math.MaxUint64) },
 	} {

@@ -21,6 +21,8 @@ func TestDeviceInfo(t *testing.T) {
 		got, want any
 	}{
 		{"Name", d.Name(), "Fake device"},
+		{"Vendor", d.Vendor(), "Fakers"},
+		{"platform's version", d.platform.Version(), "OpenCL 1.2 fake platform"},
 		{"DriverVersion", d.DriverVersion(), "0.1"},
 		{"Version", d.Version(), "OpenCL 1.2 fake"},
 		{"OpenCLCVersion", d.OpenCLCVersion(), "OpenCL C 1.2 fake"},
@@ -208,6 +210,29 @@ func TestTransfersOfNothing(t *testing.T) {
 	}
 	if n := f.calls("clEnqueueWriteBuffer") + f.calls("clEnqueueReadBuffer") + f.calls("clEnqueueFillBuffer"); n != 0 {
 		t.Errorf("%d transfers of nothing reached the driver", n)
+	}
+}
+
+// TestBinary: what the driver does not want of a binary is an error, and nothing leaks; a program that gives
+// none away has none.
+func TestBinary(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	f.binary(-42)
+	if p, err := c.CreateProgramWithBinary([]byte("x")); p != nil || asError(t, err).Code != -42 || f.live() != 2 {
+		t.Errorf("%v, %v, %d objects", p, err, f.live())
+	}
+	f.binary(0)
+	p, err := c.CreateProgramWithBinary([]byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	f.lie(programBinarySizes, 0)
+	if b, err := p.Binary(); b != nil || err != nil {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

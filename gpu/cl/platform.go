@@ -8,9 +8,9 @@ import (
 
 // Platform is one vendor's OpenCL implementation.
 type Platform struct {
-	lib  *library
-	id   uintptr
-	name string
+	lib           *library
+	id            uintptr
+	name, version string
 }
 
 // GetPlatforms returns the platforms of this machine. Where there is no OpenCL
@@ -66,16 +66,27 @@ func (l *library) platforms() ([]*Platform, error) {
 	return found, errors.Join(errs...)
 }
 
-func (p *Platform) read() (err error) {
-	p.name, err = infoString("clGetPlatformInfo", "", func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
-		return p.lib.getPlatformInfo(p.id, platformName, size, value, got)
-	})
-	p.name = short(p.name)
-	return err
+func (p *Platform) read() error {
+	for _, about := range []struct {
+		what uint32
+		text *string
+	}{{platformName, &p.name}, {platformVersion, &p.version}} {
+		text, err := infoString("clGetPlatformInfo", "", func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+			return p.lib.getPlatformInfo(p.id, about.what, size, value, got)
+		})
+		if err != nil {
+			return err
+		}
+		*about.text = short(text)
+	}
+	return nil
 }
 
 // Name returns the platform's name, for example "NVIDIA CUDA".
 func (p *Platform) Name() string { return p.name }
+
+// Version returns "OpenCL <major>.<minor> <more>", of the platform and not of a device.
+func (p *Platform) Version() string { return p.version }
 
 // GetDevices returns the platform's devices of the given types. A platform
 // without any is normal: no devices and no error. A device that does not

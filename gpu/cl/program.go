@@ -2,6 +2,7 @@ package cl
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"unsafe"
 )
@@ -59,6 +60,29 @@ func (p *Program) BuildLog(device *Device) (string, error) {
 	})
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return clean(strings.TrimSpace(s), "\n\t"), err
+}
+
+// Binary returns the code of a program that was built for the context's one device; empty where the
+// driver gives none away.
+func (p *Program) Binary() ([]byte, error) {
+	const call = "clGetProgramInfo"
+	id := p.use()
+	n, err := info[uintptr](call, p.device, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+		return p.lib.getProgramInfo(id, programBinarySizes, size, value, got)
+	})
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n > mostBinary {
+		return nil, lie(call, p.device, "that a program has %d bytes", n)
+	}
+	binary := make([]byte, n)
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	first := &binary[0]
+	pins.Pin(first)
+	err = check(call, p.lib.getProgramInfo(id, programBinaries, unsafe.Sizeof(first), unsafe.Pointer(&first), nil), p.device)
+	return binary, err
 }
 
 // Release gives the program back; its kernels keep it alive in the driver.

@@ -31,6 +31,7 @@ static int live, platforms = 1, devices = 1, null_objects;
 static cl_uint last_param; /* of the call that failed */
 static cl_uint lie_param;  /* of the number that is a lie, 0: none */
 static cl_ulong lie_number;
+static int binary_code; /* what the driver says of a binary */
 static size_t lie_length; /* of every text, 0: the truth */
 static const char *device_text = "  Fake device ";
 
@@ -54,6 +55,7 @@ void fake_reset(void) {
     lose_after = -1;
     platforms = devices = 1;
     lie_param = 0;
+    binary_code = 0;
     lie_length = 0;
     device_text = "  Fake device ";
     memset(counts, 0, sizeof counts);
@@ -68,6 +70,7 @@ void fake_platforms(int n) { platforms = n; }
 void fake_devices(int n) { devices = n; }
 void fake_null_objects(int on) { null_objects = on; }
 void fake_lie(cl_uint param, cl_ulong number) { lie_param = param; lie_number = number; }
+void fake_binary(int code) { binary_code = code; }
 void fake_length(cl_ulong length) { lie_length = length; }
 void fake_name(const char *text) { static char kept[4096]; snprintf(kept, sizeof kept, "%s", text); device_text = kept; }
 /* Leaves the thread with another rounding mode, after some time. */
@@ -170,6 +173,7 @@ cl_int clGetPlatformIDs(cl_uint n, void **ids, cl_uint *got) {
 cl_int clGetPlatformInfo(void *p, cl_uint name, size_t size, void *value, size_t *got) {
     ENTER(clGetPlatformInfo, name);
     switch (name) {
+    case 0x0901: return text("OpenCL 1.2 fake platform", size, value, got);
     case 0x0902: return text("Fake platform", size, value, got);
     }
     return INVALID_VALUE;
@@ -193,6 +197,7 @@ cl_int clGetDeviceInfo(void *d, cl_uint name, size_t size, void *value, size_t *
     case 0x101F: return number(1u << 30, 8, size, value, got);
     case 0x1023: return number(32768, 8, size, value, got);
     case 0x102B: return text(device_text, size, value, got);
+    case 0x102C: return text("Fakers", size, value, got);
     case 0x102D: return text("0.1", size, value, got);
     case 0x102F: return text("OpenCL 1.2 fake", size, value, got);
     case 0x1030: return text("cl_khr_pci_bus_info cl_khr_device_uuid", size, value, got);
@@ -239,7 +244,7 @@ cl_int clReleaseMemObject(struct mem *m) {
     return destroy(m);
 }
 
-static char source[4096];
+static char source[4096]; /* the binary is the source, too */
 
 void *clCreateProgramWithSource(void *context, cl_uint n, const char **texts, const size_t *lengths, cl_int *code) {
     ENTER_CREATE(clCreateProgramWithSource);
@@ -252,6 +257,22 @@ void *clCreateProgramWithSource(void *context, cl_uint n, const char **texts, co
     }
     source[end] = 0;
     return create(sizeof(struct object));
+}
+void *clCreateProgramWithBinary(void *context, cl_uint n, void *const *ids, const size_t *lengths, const char **binaries,
+                                cl_int *status, cl_int *code) {
+    ENTER_CREATE(clCreateProgramWithBinary);
+    if (n != 1 || ids[0] != &the_device || lengths[0] >= sizeof source) abort();
+    memcpy(source, binaries[0], lengths[0]);
+    source[lengths[0]] = 0;
+    *status = binary_code;
+    return create(sizeof(struct object));
+}
+cl_int clGetProgramInfo(void *p, cl_uint name, size_t size, void *value, size_t *got) {
+    ENTER(clGetProgramInfo, name);
+    if (name == 0x1165) return number(lie_param == name ? lie_number : strlen(source), sizeof(size_t), size, value, got);
+    if (name != 0x1166 || size != sizeof(char *)) return INVALID_VALUE;
+    memcpy(*(char **)value, source, strlen(source));
+    return 0;
 }
 cl_int clBuildProgram(void *p, cl_uint n, void *const *ids, const char *options, void *notify, void *user) {
     ENTER(clBuildProgram, 0);
