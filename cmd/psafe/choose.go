@@ -25,8 +25,8 @@ var loops = map[vector.Set]struct{ rate, slower float64 }{
 	vector.None: {1.5e9, 6}, vector.AVX2: {4e9, 2}, vector.AVX512: {5e9, 1.6},
 }
 
-// shortApprox is how many seconds the loops may take for a job that is not worth the start of a GPU, of seconds and
-// more: by an estimate, which may be a tenth of the truth.
+// shortApprox is up to how many seconds the loops may take for a job that is not worth the start of a GPU, which takes
+// two and more: by an estimate, which may be a tenth of the truth.
 var shortApprox = 0.1
 
 // startApprox is the number of seconds that an OpenCL CPU takes until it computes, with kernels

@@ -8,6 +8,7 @@ import (
 	"psafe/host/prove/confine"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // job holds what Run was asked for.
@@ -46,6 +47,7 @@ func (g groups) run(ctx context.Context, j *job) error {
 	e := j.Engines[0]
 	if lanes := g.lanesOf(j); lanes != nil {
 		j.Engines = lanes
+		defer fault.Beside()()
 		defer func() {
 			for _, l := range lanes {
 				l.Close()

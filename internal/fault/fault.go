@@ -77,8 +77,14 @@ var parallel struct {
 	total time.Duration
 }
 
-// Parallel returns for how long OnCores has been at work on several things at a time, from wherever it was
-// called, since the program began.
+// Beside counts as OnCores at work on several things until over, which is to be called once.
+func Beside() (over func()) {
+	inParallel(1)
+	return func() { inParallel(-1) }
+}
+
+// Parallel returns for how long OnCores, or Gather but for its answers, has been at work on several things at a
+// time, from wherever it was called, since the program began.
 func Parallel() time.Duration {
 	parallel.Lock()
 	defer parallel.Unlock()
@@ -156,7 +162,9 @@ func Gather[Q any](n int, search func(i int, ask func(Q)), rank func(Q) int, ans
 				asked = append(asked, w.asked)
 			}
 		}
+		inParallel(-1)
 		answer(asked)
+		inParallel(1)
 		for _, w := range waiting[:len(asked)] {
 			close(w.answered)
 		}

@@ -131,3 +131,35 @@ func TestGather(t *testing.T) {
 		}
 	}
 }
+
+// TestParallel: the time counts while several things go on, but none in which searches wait for an answer.
+func TestParallel(t *testing.T) {
+	grows := func() bool {
+		before := Parallel()
+		time.Sleep(2 * time.Millisecond)
+		return Parallel() > before
+	}
+	if grows() {
+		t.Error("nothing goes on, and it counts")
+	}
+	over := Beside()
+	if !grows() {
+		t.Error("Beside does not count")
+	}
+	if over(); grows() {
+		t.Error("it goes on counting after Beside")
+	}
+	Gather(2, func(i int, ask func(int)) {
+		if i == 0 && !grows() {
+			t.Error("searches do not count")
+		}
+		ask(i)
+	}, func(int) int { return 0 }, func([]int) {
+		if grows() {
+			t.Error("answers count")
+		}
+	})
+	if grows() {
+		t.Error("it goes on counting after Gather")
+	}
+}

@@ -18,9 +18,9 @@ import (
 type Spent struct {
 	// Tasks is how many records there are.
 	Tasks int
-	// Wall is that of the job. Opening, Waiting, Parallel and Serial add up to it, on one device: opening
-	// devices with their self-tests, standing still for what devices compute, work of the host on all cores,
-	// and all the rest, reading files and launching among it.
+	// Wall is that of the job. Opening, Waiting, Parallel and Serial add up to it, on one device with no cores beside: opening
+	// devices with their self-tests, standing still for what devices compute, work of the host on all cores
+	// (what lanes of the CPU compute among it), and all the rest, reading files and launching among it.
 	Wall, Opening, Waiting, Parallel, Serial float64
 	// Kernels is how long devices computed, beside the host or not.
 	Kernels float64
@@ -65,8 +65,7 @@ func Job(ctx context.Context, job certify.Job, cost func(Cost) (Cost, error)) (*
 		return nil, err
 	}
 	s.Wall, s.Parallel = time.Since(began).Seconds(), (fault.Parallel() - parallel).Seconds()
-	computed := time.Duration(calls.computing.Load())
-	done, err := cost(Cost{calls.operations.Load(), computed, computed})
+	done, err := cost(Cost{calls.operations.Load(), time.Duration(calls.computing.Load()), time.Duration(calls.waiting.Load())})
 	if err != nil {
 		return nil, &certify.DeviceError{Err: err}
 	}
@@ -76,13 +75,15 @@ func Job(ctx context.Context, job certify.Job, cost func(Cost) (Cost, error)) (*
 	return &s, nil
 }
 
-// count is what devices were asked for, and how long operations took, in nanoseconds.
-type count struct{ operations, moved, computing atomic.Int64 }
+// count is what devices were asked for, and how long operations took, in nanoseconds, and those for which nothing
+// else went on.
+type count struct{ operations, moved, computing, waiting atomic.Int64 }
 
-// counted is a device whose calls are counted.
+// counted is a device whose calls are counted, or a lane of one.
 type counted struct {
 	bound.Device
 	*count
+	lane bool
 }
 
 // batched is a device that says what size of batch suits it.
@@ -95,9 +96,17 @@ type countedBatched struct {
 
 func counting(d bound.Device, c *count) bound.Device {
 	if b, ok := d.(batched); ok {
-		return countedBatched{counted{d, c}, b}
+		return countedBatched{counted{Device: d, count: c}, b}
 	}
-	return counted{d, c}
+	return counted{Device: d, count: c}
+}
+
+// Lane counts what a lane of the device is asked for, if it has any.
+func (c counted) Lane(n int) bound.Device {
+	if lane := bound.Lane(c.Device, n); lane != nil {
+		return counted{lane, c.count, true}
+	}
+	return nil
 }
 
 // Within lets a device look inside of its operations whether to go on, if it can.
@@ -105,7 +114,10 @@ func (c counted) Within(over func() error) bound.Device {
 	if d, can := c.Device.(interface {
 		Within(over func() error) bound.Device
 	}); can {
-		return counting(d.Within(over), c.count)
+		c.Device = d.Within(over)
+	}
+	if c.lane {
+		return c
 	}
 	return counting(c.Device, c.count)
 }
@@ -129,8 +141,11 @@ func (c counted) ReadSeveral(to [][]float64, from []bound.Array) error {
 func (c counted) Do(op bound.Operation) error {
 	began := time.Now()
 	defer func() {
+		took := int64(time.Since(began))
 		c.operations.Add(1)
-		c.computing.Add(int64(time.Since(began)))
+		if c.computing.Add(took); !c.lane {
+			c.waiting.Add(took)
+		}
 	}()
 	return c.Device.Do(op)
 }

@@ -66,6 +66,25 @@ func TestCounting(t *testing.T) {
 	}
 }
 
+// TestCountingLanes: a job has the lanes that it has where nobody counts, whose operations nobody stands still for.
+func TestCountingLanes(t *testing.T) {
+	var c count
+	lane := bound.Lane(bound.UntilOver(func() error { return nil }, counting(fallback.New(bound.Float32), &c)), 2)
+	if lane == nil || bound.Lane(counting(many{fallback.New(bound.Float32)}, &c), 2) != nil {
+		t.Fatalf("lane %v", lane)
+	}
+	for _, d := range []bound.Device{lane, bound.UntilOver(func() error { return nil }, lane)} {
+		a, err := d.NewArray(1 << 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := c.operations.Load()
+		if err := d.Do(bound.SquareRows{Square: a, A: a, N: 1 << 16}); err != nil || c.operations.Load() != before+1 || c.computing.Load() == 0 || c.waiting.Load() > 0 {
+			t.Errorf("%v, %d operations, %d ns, %d of them waited for", err, c.operations.Load(), c.computing.Load(), c.waiting.Load())
+		}
+	}
+}
+
 // many likes batches as large as its memory.
 type many struct{ bound.Device }
 
