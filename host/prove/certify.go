@@ -65,7 +65,7 @@ type Config struct {
 //
 // Several engines, on several devices, share the work: whichever is free takes
 // the next chunk. Results do not depend on how many there are, as all devices of
-// one precision give the same bits.
+// one precision give the same bits. Those of cores beside devices (engine.Engine.Beside) come last.
 //
 // It refuses a method that is none, or none for the engines' posterior, and stops
 // early with ctx's error, also inside of a pass, once what has been finished had its last

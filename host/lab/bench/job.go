@@ -18,7 +18,7 @@ import (
 type Spent struct {
 	// Tasks is how many records there are.
 	Tasks int
-	// Wall is that of the job. Opening, Waiting, Parallel and Serial add up to it, on one device: opening
+	// Wall is that of the job. Opening, Waiting, Parallel and Serial add up to it, on one device with no cores beside: opening
 	// devices with their self-tests, standing still for what devices compute, work of the host on all cores
 	// (what lanes of the CPU compute among it), and all the rest, reading files and launching among it.
 	Wall, Opening, Waiting, Parallel, Serial float64

@@ -64,10 +64,10 @@ func (j *Run) InGroups(ctx context.Context, most func(e *Engine) int, cost float
 		case errors.Is(err, errTooLong):
 			q.back(e, s)
 			return nil
+		case isDropped(err):
+			counts = q.leave(e, false)
 		default:
-			if counts = q.leave(e, false); !isDropped(err) {
-				counts = nil
-			}
+			q.leave(e, false)
 			if context.Cause(within) == errElsewhere && errors.Is(err, context.Canceled) {
 				return nil
 			}

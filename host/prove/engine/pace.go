@@ -69,11 +69,12 @@ func (s span) guard(e *Engine) time.Duration {
 // queue hands out the tasks of a job.
 type queue struct {
 	job *Run
-	// most is how many tasks a span of an engine may have; of multiplications a task takes about cost.
-	most func(e *Engine) int
+	// cost is about how many multiplications a task takes.
 	cost float64
 
 	mu sync.Mutex
+	// most is how many tasks a span of an engine may have.
+	most func(e *Engine) int
 	// rest holds what is not handed out, in order: what was given back before what nobody had.
 	rest []span
 	// hands are what engines are at, at how many of them are at a task, and did which tasks are done (cores.go).
@@ -89,11 +90,18 @@ func newQueue(j *Run, most func(e *Engine) int, cost float64) *queue {
 			devices++
 		}
 	}
+	share := n
 	if len(j.Engines) > 1 { // each gets some
-		of, share := most, max(1, (n+2*devices-1)/(2*devices))
-		most = func(e *Engine) int { return min(of(e), share) }
+		share = max(1, (n+2*devices-1)/(2*devices))
 	}
-	return &queue{job: j, most: most, cost: max(1, cost), rest: []span{{0, n}}, hands: map[*Engine]*hand{}, at: make([]int, n), did: make([]bool, n)}
+	known := map[*Engine]int{}
+	mostOf := func(e *Engine) int {
+		if known[e] == 0 {
+			known[e] = max(1, min(most(e), share))
+		}
+		return known[e]
+	}
+	return &queue{job: j, most: mostOf, cost: max(1, cost), rest: []span{{0, n}}, hands: map[*Engine]*hand{}, at: make([]int, n), did: make([]bool, n)}
 }
 
 // start is how many tasks the first span of an engine has.
