@@ -52,7 +52,7 @@ func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
 		if q.tried, q.bounds = p.tried+1, p.bounds; p.task.Count != nil {
 			p.task.Count(1)
 		}
-		err, proved := q.hidden(), false
+		proved, err := false, q.hidden()
 		if err == nil {
 			proved, err = q.cells(m, q.taken(left, p))
 		}
