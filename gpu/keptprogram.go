@@ -27,11 +27,11 @@ const (
 	keptFile = ".program"
 )
 
-// keptProgram is the file of a program's binary: the SHA-256 of what the binary depends on, that of all else
-// in the file, and the binary, which is empty if the driver was slow once. Nothing that it
-// holds is trusted: what was loaded is tested as what was compiled.
+// keptProgram is the file of a program's binary: a SHA-256 of the binary and of what it depends on, and the
+// binary, which is empty if the driver was slow once. Nothing that it holds is trusted: what was loaded is
+// tested as what was compiled.
 type keptProgram struct {
-	// path is empty where nothing is kept.
+	// path is empty where nothing is kept; of is the SHA-256 of what the binary depends on.
 	path string
 	of   [sha256.Size]byte
 	// noted says that the driver was slow before, slow that it is now; used that the program is of the file.
@@ -45,22 +45,22 @@ func newKept(folder string, i *Info, options, source string) keptProgram {
 	}
 	parts := []string{i.Platform, i.platform.Version(), i.device.Vendor(), i.Name, i.Driver, i.Version, i.CVersion, i.PCI, i.UUID, options, source}
 	k := keptProgram{of: sha256.Sum256(fmt.Appendf(nil, "psafe 1 %q", parts))}
-	k.path = filepath.Join(folder, fmt.Sprintf("%x%s", k.of[:16], keptFile))
+	k.path = filepath.Join(folder, fmt.Sprintf("%x%s", k.of, keptFile))
 	return k
 }
 
 // load returns the binary, and nil if there is none that is whole, of this program and from a folder that
-// only this user can write to.
+// nobody but this user can enter.
 func (k *keptProgram) load() []byte {
 	if k.path == "" || !private(filepath.Dir(k.path)) {
 		return nil
 	}
 	text, err := infile.ReadAll(k.path, mostKept)
-	if err != nil || len(text) < 2*sha256.Size {
+	if err != nil || len(text) < sha256.Size {
 		return nil
 	}
-	of, digest, binary := text[:sha256.Size], text[sha256.Size:2*sha256.Size], text[2*sha256.Size:]
-	if !bytes.Equal(of, k.of[:]) || !bytes.Equal(digest, k.digest(binary)) {
+	digest, binary := text[:sha256.Size], text[sha256.Size:]
+	if !bytes.Equal(digest, k.digest(binary)) {
 		return nil
 	}
 	k.noted = true
@@ -68,21 +68,19 @@ func (k *keptProgram) load() []byte {
 }
 
 func (k *keptProgram) digest(binary []byte) []byte {
-	h := sha256.New()
-	h.Write(k.of[:])
-	h.Write(binary)
-	return h.Sum(nil)
+	digest := sha256.Sum256(slices.Concat(k.of[:], binary))
+	return digest[:]
 }
 
 // save writes the file if it can, and removes old ones.
 func (k *keptProgram) save(binary []byte) {
 	folder := filepath.Dir(k.path)
-	if len(binary) > mostKept-2*sha256.Size || os.MkdirAll(folder, 0o700) != nil || !private(folder) {
+	if len(binary) > mostKept-sha256.Size || os.MkdirAll(folder, 0o700) != nil || !private(folder) {
 		return
 	}
 	forget(folder, time.Now().AddDate(0, 0, -keptDays))
 	// What cannot be written is compiled again.
-	_ = outfile.WriteFile(k.path, outfile.Replace, slices.Concat(k.of[:], k.digest(binary), binary))
+	_ = outfile.WriteFile(k.path, outfile.Replace, slices.Concat(k.digest(binary), binary))
 }
 
 // forget removes a binary that the program was made of.

@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +33,7 @@ func TestPrograms(t *testing.T) {
 	var path string // of the one file
 	var reads int   // of receipts in a run
 	var whole []byte
-	const note, some = 2 * sha256.Size, 2*sha256.Size + 1 // bytes at least of what is kept
+	const note, some = sha256.Size, sha256.Size + 1 // bytes at least of what is kept
 	for _, c := range []struct {
 		what     string
 		old, new string // replaced in the binary, whose digest is made right
@@ -51,7 +53,7 @@ func TestPrograms(t *testing.T) {
 		{"what does not compile", "KERNEL void vary(", "KERNEL void vary{", []string{slowVariable + "=1h"}, "1 1", 0},
 		{"no kernel", "KERNEL void vary(", "KERNEL void vari(", nil, "1 1", 0},
 		{"no program", "#define", "#refine", []string{slowVariable + "=1h"}, "1 1", 0},
-		{"a fault later", "", "", []string{"PSAFE_WRAP_SPOIL=receipts last signs 0 0"}, "0 1", 0},
+		{"a fault later", "", "", []string{"PSAFE_WRAP_SPOIL=receipts last signs+ 0 0"}, "0 1", 0},
 		{"a crash", "", "", []string{"PSAFE_WRAP=segv clCreateProgramWithBinary 1"}, "0 1", 0},
 		{"after it", "", "", []string{slowVariable + "=1h"}, "1 0", 0},
 	} {
@@ -59,18 +61,19 @@ func TestPrograms(t *testing.T) {
 			continue
 		}
 		if whole != nil && c.what != "after it" {
-			binary := bytes.Replace(whole[2*sha256.Size:], []byte(c.old), []byte(c.new), 1)
-			digest := sha256.Sum256(slices.Concat(whole[:sha256.Size], binary))
-			if err := os.WriteFile(path, slices.Concat(whole[:sha256.Size], digest[:], binary), 0o600); err != nil {
+			binary := bytes.Replace(whole[note:], []byte(c.old), []byte(c.new), 1)
+			of, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".program"))
+			digest := sha256.Sum256(slices.Concat(of, binary))
+			if err := errors.Join(err, os.WriteFile(path, slices.Concat(digest[:], binary), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if c.old != c.new && bytes.Equal(binary, whole[2*sha256.Size:]) {
+			if c.old != c.new && bytes.Equal(binary, whole[note:]) {
 				t.Fatalf("%s: the program has no %q", c.what, c.old)
 			}
 		}
 		counts := filepath.Join(t.TempDir(), "counts")
 		for i, e := range c.env {
-			c.env[i] = strings.Replace(e, "last", fmt.Sprint(reads), 1)
+			c.env[i] = strings.Replace(e, "last", fmt.Sprint(reads-10), 1) // how many there are depends on the time
 		}
 		set(t, append([]string{"PSAFE_WRAP_BINARY=1", slowVariable + "=1ns", "PSAFE_CACHE=", "PSAFE_WRAP_COUNTS=" + counts}, c.env...)...)
 		status, out, errs := endOf(oneImage("--omit-timing", "--device", "0:0")...)
