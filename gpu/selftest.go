@@ -51,10 +51,11 @@ func (d *Device) TestForGraphs() error {
 	if err := d.Finish(); err != nil {
 		return err
 	}
+	d.chains = false // its networks are no chains either
 	if err := d.testJobs(selfcheck.Graphs); err != nil {
+		d.chains = true
 		return d.fail("TestForGraphs", err)
 	}
-	d.chains = false
 	return nil
 }
 
