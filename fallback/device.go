@@ -94,6 +94,9 @@ func (d *Device[T]) Name() string { return "cpu" }
 // Precision is the format of T.
 func (d *Device[T]) Precision() bound.Precision { return d.precision }
 
+// TestForGraphs has nothing to do.
+func (d *Device[T]) TestForGraphs() error { return nil }
+
 // MemoryLimit is 1 GiB.
 func (d *Device[T]) MemoryLimit() int64 { return d.memory }
 

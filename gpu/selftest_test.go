@@ -115,7 +115,7 @@ func TestForGraphs(t *testing.T) {
 		}
 		d, err := OpenInfo(info, bound.Float32, Options{build: quick, Chains: true})
 		check(t, err)
-		on := bound.Until(t.Context(), d)
+		on := bound.Until(t.Context(), embedding{d}) // wrappers hide nothing
 		m, err := bound.NewModel(on, post(network.Dense{In: 2, Out: 2}), 8)
 		check(t, err)
 		if m.Release(); !d.chains {
@@ -132,6 +132,9 @@ func TestForGraphs(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || !IsDeviceLost(err) {
 				t.Errorf("%s: %v", what, err)
 			}
+			if !d.chains {
+				t.Errorf("%s: taken for tested", what)
+			}
 			_ = d.Close()
 			continue
 		}
@@ -142,6 +145,9 @@ func TestForGraphs(t *testing.T) {
 		check(t, d.Close())
 	}
 }
+
+// embedding is a device as others embed it.
+type embedding struct{ bound.Device }
 
 // mutate returns the kernels' sources with one text replaced, which must be there.
 func mutate(t *testing.T, file, old, new string) map[string]string {

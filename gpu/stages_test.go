@@ -19,15 +19,18 @@ func inStages(d *Device, f func()) {
 }
 
 // TestStages: sums in two stages have the bits of the fallback in the jobs of the self-check, some of
-// which have sums of several blocks; and the profile tells of every kernel of a stage what it moves and
-// computes, for its shares of the device's limits.
+// which have sums of several blocks; the self-test launches every kernel of a stage, even that of chains; and
+// the profile tells of each what it moves and computes, for its shares of the device's limits.
 func TestStages(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		d := keep(t, info, p, onGPUs, builds(t))
-		check(t, d.ForgetProfile())
 		if !stagesAgree(t, d) {
 			t.Error("other bits than the fallback's")
 		}
+		check(t, d.ForgetProfile())
+		d.chains = true
+		check(t, d.selfTest())
+		d.chains = false
 		times, err := d.Profile()
 		check(t, err)
 		known := map[string]KernelTime{}

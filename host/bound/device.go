@@ -80,6 +80,9 @@ type Device interface {
 
 	// Do performs the operation. One that a device does not know panics.
 	Do(Operation) error
+	// TestForGraphs comes before the first network that is no chain of dense layers: a device may have put off
+	// until then what its self-test does for such.
+	TestForGraphs() error
 }
 
 // Batch holds which weight box and which input box each of Items items pairs: item p uses weight

@@ -38,7 +38,7 @@ func NewModelCut(dev Device, post *posterior.Posterior, reach float64, depth, nu
 	}
 	m := &Model{dev: dev, cuts: cuts{numbers: numbers, windows: windows, depth: depth}, chain: post.Network().Chain()}
 	if !m.chain {
-		if err := forGraphs(dev); err != nil {
+		if err := dev.TestForGraphs(); err != nil {
 			return nil, err
 		}
 	}

@@ -58,19 +58,6 @@ func Ended(dev Device) error {
 	return Ended(u.Device)
 }
 
-// forGraphs has a device that was tested for chains of dense layers alone tested for all networks.
-func forGraphs(dev Device) error {
-	switch d := dev.(type) {
-	case until:
-		return forGraphs(d.Device)
-	case untilBatched:
-		return forGraphs(d.Device)
-	case interface{ TestForGraphs() error }:
-		return d.TestForGraphs()
-	}
-	return nil
-}
-
 // preferring is a device that says what size of batch suits it.
 type preferring interface{ PreferredBatchBytes() int64 }
 

@@ -63,6 +63,14 @@ func (d *Device) Precision() bound.Precision { return d.a.Precision() }
 // MemoryLimit is the smaller one.
 func (d *Device) MemoryLimit() int64 { return min(d.a.MemoryLimit(), d.b.MemoryLimit()) }
 
+// TestForGraphs tests both.
+func (d *Device) TestForGraphs() error {
+	if err := d.a.TestForGraphs(); err != nil {
+		return err
+	}
+	return d.b.TestForGraphs()
+}
+
 // NewArray allocates on both.
 func (d *Device) NewArray(n int) (bound.Array, error) {
 	a, err := d.a.NewArray(n)

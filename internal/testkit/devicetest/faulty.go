@@ -25,6 +25,9 @@ func NewFaulty(dev bound.Device) *Faulty {
 	return &Faulty{Memory: dev, dev: dev, Before: func(bound.Operation) error { return nil }}
 }
 
+// TestForGraphs is the device's.
+func (f *Faulty) TestForGraphs() error { return f.dev.TestForGraphs() }
+
 // NewArray may fail.
 func (d *Faulty) NewArray(n int) (bound.Array, error) {
 	if err := d.Before(nil); err != nil {
