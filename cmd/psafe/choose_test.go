@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"psafe/host/bound"
+	"psafe/host/job/campaign"
 	"psafe/internal/vector"
 )
 
@@ -134,5 +136,38 @@ func TestWorkOfPipes(t *testing.T) {
 	rest, err := io.ReadAll(r)
 	if work != 0 || err != nil || string(rest) != "0,1\n" {
 		t.Errorf("%v multiplications; %q is left, %v", work, rest, err)
+	}
+}
+
+// TestWorkOfCampaigns: not the first job alone says how long a shard takes.
+func TestWorkOfCampaigns(t *testing.T) {
+	base := t.TempDir()
+	for i, name := range []string{"tiny-2-3-2-tanh.npz", "swag-2-8-3.npz"} {
+		writeTest(t, filepath.Join(base, fmt.Sprintf("%d.npz", i)), readTest(t, testFile(name)))
+	}
+	writeTest(t, filepath.Join(base, "points.csv"), "0,1\n1,0\n")
+	work := func(posteriors string) float64 {
+		spec, dir := filepath.Join(base, "c.yaml"), filepath.Join(t.TempDir(), "out")
+		writeTest(t, spec, "posteriors: ["+posteriors+"]\ninputs: points.csv\neps: 0.1\nmethods: clbp\n")
+		psafe(t, exitDone, "plan", spec, "--out", dir)
+		folder, err := campaign.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := &campaign.Run{Folder: folder, Shard: campaign.Shard{I: 0, N: 1}}
+		found, err := run.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return campaignWorkApprox(run, found)
+	}
+	small, large := work("0.npz"), work("1.npz")
+	if both := work("0.npz, 1.npz"); !(small > 0 && large > 2*small) || both != small+large {
+		t.Errorf("%v, %v, together %v", small, large, both)
+	}
+	known := false // in the campaign's folder, so before any child begins
+	(&supervised{work: func() float64 { time.Sleep(time.Millisecond); known = true; return 1 }}).estimate(t.Context())
+	if !known {
+		t.Error("a campaign is estimated while children begin")
 	}
 }

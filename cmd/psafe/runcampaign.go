@@ -161,16 +161,31 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), stdo
 	return nil
 }
 
-// campaignWorkApprox is workApprox of what is missing of a shard, taken to be like its first job.
+// campaignWorkApprox is workApprox of what is missing of a shard, taken to be like its first jobs: as many as take
+// long, and no more than a hundred. It is 0 if that of one of these is.
 func campaignWorkApprox(c *campaign.Run, found *campaign.Found) float64 {
-	first := &c.Jobs[c.JobOf(found.First)]
-	job, err := campaignJob(first.Args)
-	here, there := os.Getwd()
-	if err != nil || there != nil || os.Chdir(c.BaseDir()) != nil {
+	const long, most = 1e13, 100
+	here, err := os.Getwd()
+	if err != nil || os.Chdir(c.BaseDir()) != nil {
 		return 0
 	}
 	defer os.Chdir(here)
-	return workApprox(job) / float64(first.Tasks) * float64(found.Len()-found.Done)
+	work, tasks := 0.0, 0
+	first := c.JobOf(found.First)
+	for i := first; i < min(len(c.Jobs), first+most) && c.Jobs[i].First < found.End && work < long; i++ {
+		of := &c.Jobs[i]
+		job, err := campaignJob(of.Args)
+		if err != nil {
+			return 0
+		}
+		all := workApprox(job)
+		if all == 0 {
+			return 0
+		}
+		n := min(found.End, of.First+of.Tasks) - max(found.First, of.First)
+		work, tasks = work+all/float64(of.Tasks)*float64(n), tasks+n
+	}
+	return work / float64(tasks) * float64(found.Len()-found.Done)
 }
 
 // certify certifies what is missing, in this process.

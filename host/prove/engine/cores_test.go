@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 )
 
@@ -180,5 +182,25 @@ func TestGivenUpTwice(t *testing.T) {
 	}
 	if q.back(device, first); q.rest[0] != first {
 		t.Errorf("nobody is at %v, and it is not back", first)
+	}
+}
+
+// TestLieInParts: of a span of which others have done the middle, nothing leaves if the device turns out to lie.
+func TestLieInParts(t *testing.T) {
+	e, lie, honest := &Engine{}, &claim.Result{}, &claim.Result{}
+	e.recheck.launched, e.recheck.works = 1, []*work{{since: 1, again: func() error { return e.dropFor(&Dropped{}) }}}
+	order := newOrder(&Run{Tasks: make([]property.Task, 3), Progress: func(int) {}, Emit: func(r *claim.Result) error {
+		if r == lie {
+			t.Error("a lie is written")
+		}
+		return nil
+	}})
+	c := &careful{order, func(_ context.Context, _ *team, tasks []int) ([]*claim.Result, error) {
+		return []*claim.Result{honest}, nil
+	}}
+	done := []held{{tasks: []int{0}, results: []*claim.Result{lie}}, {tasks: []int{2}, results: []*claim.Result{lie}}}
+	err := errors.Join(c.hold(t.Context(), newTeam(e), done, nil), order.put([]int{1}, []*claim.Result{honest}))
+	if failed := order.wait(); err != nil || failed != nil || order.next != 3 {
+		t.Errorf("%v, %v, %d are written", err, failed, order.next)
 	}
 }

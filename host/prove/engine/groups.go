@@ -72,19 +72,18 @@ func (j *Run) InGroups(ctx context.Context, most func(e *Engine) int, cost float
 				return nil
 			}
 		}
+		var done []held
 		for _, part := range counts {
-			var of []*claim.Result
+			h := held{tasks: part.numbers()}
 			if err == nil {
-				of = results[part.first-s.first : part.end-s.first]
+				h.results = results[part.first-s.first : part.end-s.first]
 			}
-			if failed := c.hold(ctx, e.recheck.team, part.numbers(), of, err); failed != nil {
-				return failed
-			}
+			done = append(done, h)
 		}
-		if len(counts) == 0 {
+		if len(done) == 0 {
 			return c.settle(ctx, e.recheck.team, err)
 		}
-		return nil
+		return c.hold(ctx, e.recheck.team, done, err)
 	}
 	finish := func(ctx context.Context, e *Engine) error { return c.finish(ctx, e.recheck.team) }
 	err := Share(ctx, j.Engines, q.devicesFirst(), work, finish)

@@ -75,11 +75,14 @@ type careful struct {
 	again func(ctx context.Context, t *team, tasks []int) ([]*claim.Result, error)
 }
 
-// hold takes in the results of tasks, or the error that ended them.
-func (c *careful) hold(ctx context.Context, t *team, tasks []int, results []*claim.Result, err error) error {
+// hold takes in tasks and their results, all before one of them is confirmed, or the error that ended them.
+func (c *careful) hold(ctx context.Context, t *team, done []held, err error) error {
 	if err == nil || isDropped(err) {
-		t.held = append(t.held, held{tasks, t.launched(), results, time.Now()})
-		c.order.did(tasks[:len(results)])
+		for _, h := range done {
+			h.after, h.since = t.launched(), time.Now()
+			t.held = append(t.held, h)
+			c.order.did(h.tasks[:len(h.results)])
+		}
 	}
 	if err == nil {
 		err = t.confirm(false)

@@ -57,7 +57,7 @@ func (g *together) all(ctx context.Context, c *careful, batches [][]int) error {
 		for len(b) > 0 {
 			results, err := g.some(ctx, b, groupTime)
 			n := max(1, len(results))
-			if err := c.hold(ctx, g.team, b[:n], results, err); err != nil {
+			if err := c.hold(ctx, g.team, []held{{tasks: b[:n], results: results}}, err); err != nil {
 				return err
 			}
 			b = b[n:]
