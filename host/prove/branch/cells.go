@@ -24,6 +24,7 @@ func CutsBox(net network.Network) bool {
 // cells reports whether sub-problems are proved: at once, or on both halves of the box. It releases the memory on the
 // device.
 func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
+	defer p.release()
 	left, err := p.raise(all, childRounds)
 	if err != nil || len(left) == 0 || p.tried+2 > p.task.Most {
 		return len(left) == 0 && err == nil, err

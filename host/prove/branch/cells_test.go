@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -80,6 +81,73 @@ func TestCellGraphs(t *testing.T) {
 	if met >= 500 && narrower == 0 {
 		t.Errorf("no neuron of %d points has one sign in a part alone: the test misses its cases", met)
 	}
+}
+
+// TestCellMemory: of parts that are proved nothing is left on the device while others are looked at.
+func TestCellMemory(t *testing.T) {
+	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 180)), bound.Float64, 1, 40, 40, 2)
+	c.box.Hi[0] += 3
+	exact, _ := least(c.pieces(c.box.Lo, c.box.Hi), c.safe.Rows[0], nil).Float64()
+	c.safe.Rows[0].D, c.safe.Rows[0].DHi = 0.01-exact, 0.01-exact
+	dev := &counted{Device: fallback.New(bound.Float64)}
+	m, err := bound.NewModel(dev, c.post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	var there []int
+	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: 1 << 10, Count: func(int) { there = append(there, dev.numbers) }}, c.net)
+	p.lines = true
+	proved := false
+	if err := alone(p, m, c.weightBox(bound.Float64), func() (err error) {
+		proved, err = p.cells(m, p.roots())
+		return err
+	}); err != nil || !proved || len(there) < 6 {
+		t.Fatalf("%v, proved %v in %d parts", err, proved, len(there))
+	}
+	for n, numbers := range there {
+		if inputs := 4 * n; numbers > there[0]+inputs {
+			t.Errorf("before part %d the device holds %d numbers, before the first %d", n, numbers, there[0])
+		}
+	}
+}
+
+// TestCellLimits: parts are as many as allowed.
+func TestCellLimits(t *testing.T) {
+	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 79)), bound.Float64, 2, 20, 20, 2)
+	for i := range c.box.Lo {
+		c.box.Lo[i], c.box.Hi[i] = -5, 5
+	}
+	for most := range 4 {
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: most}, c.net)
+		p.lines = true
+		if err := alone(p, c.model, c.weightBox(bound.Float64), func() error {
+			if proved, err := p.cells(c.model, p.roots()); proved || err != nil {
+				t.Errorf("%v, proved %v", err, proved)
+			}
+			return nil
+		}); err != nil || p.tried > most {
+			t.Errorf("%v, %d parts of %d", err, p.tried, most)
+		}
+	}
+}
+
+// counted is a device that knows how many numbers it holds.
+type counted struct {
+	bound.Device
+	numbers int
+}
+
+func (c *counted) NewArray(n int) (bound.Array, error) {
+	c.numbers += n
+	return c.Device.NewArray(n)
+}
+
+func (c *counted) Release(a bound.Array) {
+	if a != nil {
+		c.numbers -= a.Len()
+	}
+	c.Device.Release(a)
 }
 
 // noneLeftOut: rows were taken down of every open neuron of layers with weights, so that what one says is known.
