@@ -55,6 +55,7 @@ func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
 		}
 		proved, err := false, q.hidden()
 		if err == nil {
+			q.open = q.known.among(p.open) // all, unless a device was wrong
 			proved, err = q.cells(m, q.taken(left, p))
 		}
 		if p.tried, p.bounds = q.tried, q.bounds; !proved || err != nil {

@@ -132,6 +132,43 @@ func TestCellLimits(t *testing.T) {
 	}
 }
 
+// TestCellFaults: parts go on, or not, if a device has been wrong about the whole once, so that a recheck may say so.
+func TestCellFaults(t *testing.T) {
+	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 181)), bound.Float64, 2, 6, 6, 2)
+	c.box.Hi[0] += 3
+	for at := range testscale.Cases(t, 60) {
+		m, err := bound.NewModel(&wrongOnce{Device: fallback.New(bound.Float64), left: at}, c.post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: 8}, c.net)
+		p.lines = true
+		if err := alone(p, m, c.weightBox(bound.Float64), func() error {
+			_, err := p.cells(m, p.roots())
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		m.Release()
+	}
+}
+
+// wrongOnce is a device that reads wrong numbers once, after so many others.
+type wrongOnce struct {
+	bound.Device
+	left int
+}
+
+func (w *wrongOnce) Read(dst []float64, src bound.Array) error {
+	err := w.Device.Read(dst, src)
+	if w.left--; w.left == -1 {
+		for i := range dst {
+			dst[i] = -1e6
+		}
+	}
+	return err
+}
+
 // counted is a device that knows how many numbers it holds.
 type counted struct {
 	bound.Device
