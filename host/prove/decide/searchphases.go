@@ -17,8 +17,6 @@ func (r *search) byPhases(ctx context.Context) error {
 	if r.Engine.Normal.Inputs() <= FewInputs {
 		return nil
 	}
-	r.proving.Store(true)
-	defer r.proving.Store(false)
 	qs := make([]*question, len(r.stack))
 	var asked []*question
 	for i, o := range r.stack {
@@ -94,11 +92,9 @@ const attackShare = 3
 
 // rest lets phases work, after an attack that took so long.
 func (r *search) rest(ctx context.Context, took time.Duration) {
-	if !r.proving.Load() {
-		return
-	}
 	select {
 	case <-ctx.Done():
+	case <-r.phased:
 	case <-time.After(attackShare * took):
 	}
 }

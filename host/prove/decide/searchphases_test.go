@@ -1,9 +1,11 @@
 package decide
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
@@ -73,5 +75,16 @@ func TestCellsOfAlternatives(t *testing.T) {
 	found, err := (&Search{Engine: e, Weights: post.Mean(), Tasks: []property.Task{task}, Cells: 1, Try: func(int, []float64) bool { return false }}).Run(t.Context())
 	if err != nil || !found.Safe {
 		t.Errorf("%v, found %+v", err, found)
+	}
+}
+
+// TestAttacksGoOn: attacks leave time to phases only as long as these are at work.
+func TestAttacksGoOn(t *testing.T) {
+	r := &search{phased: make(chan struct{})}
+	close(r.phased)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if r.rest(ctx, time.Hour); ctx.Err() != nil {
+		t.Error("phases are over, and attacks wait")
 	}
 }
