@@ -50,6 +50,9 @@ func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
 		if q.stopped() {
 			return false, errStopped
 		}
+		if p.tried >= p.task.Most { // parts of the other half were some
+			return false, nil
+		}
 		if q.tried, q.bounds = p.tried+1, p.bounds; p.task.Count != nil {
 			p.task.Count(1)
 		}

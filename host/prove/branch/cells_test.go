@@ -83,26 +83,36 @@ func TestCellGraphs(t *testing.T) {
 	}
 }
 
-// TestCellMemory: of parts that are proved nothing is left on the device while others are looked at.
-func TestCellMemory(t *testing.T) {
+// newCells is a case of one input that takes some parts to prove.
+func newCells(t *testing.T) *phaseCase {
 	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 180)), bound.Float64, 1, 40, 40, 2)
 	c.box.Hi[0] += 3
 	exact, _ := least(c.pieces(c.box.Lo, c.box.Hi), c.safe.Rows[0], nil).Float64()
 	c.safe.Rows[0].D, c.safe.Rows[0].DHi = 0.01-exact, 0.01-exact
-	dev := &counted{Device: fallback.New(bound.Float64)}
+	return c
+}
+
+// byCells proves the case on a model in up to so many parts.
+func (c *phaseCase) byCells(m *bound.Model, most int, count func(int)) (proved bool, tried int, err error) {
+	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: most, Count: count}, c.net)
+	p.lines = true
+	err = alone(p, m, c.weightBox(bound.Float64), func() (err error) {
+		proved, err = p.cells(m, p.roots())
+		return err
+	})
+	return proved, p.tried, err
+}
+
+// TestCellMemory: of parts that are proved nothing is left on the device while others are looked at.
+func TestCellMemory(t *testing.T) {
+	c, dev := newCells(t), &counted{Device: fallback.New(bound.Float64)}
 	m, err := bound.NewModel(dev, c.post, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Release()
 	var there []int
-	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: 1 << 10, Count: func(int) { there = append(there, dev.numbers) }}, c.net)
-	p.lines = true
-	proved := false
-	if err := alone(p, m, c.weightBox(bound.Float64), func() (err error) {
-		proved, err = p.cells(m, p.roots())
-		return err
-	}); err != nil || !proved || len(there) < 6 {
+	if proved, _, err := c.byCells(m, 1<<10, func(int) { there = append(there, dev.numbers) }); err != nil || !proved || len(there) < 6 {
 		t.Fatalf("%v, proved %v in %d parts", err, proved, len(there))
 	}
 	for n, numbers := range there {
@@ -114,20 +124,14 @@ func TestCellMemory(t *testing.T) {
 
 // TestCellLimits: parts are as many as allowed.
 func TestCellLimits(t *testing.T) {
-	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 79)), bound.Float64, 2, 20, 20, 2)
-	for i := range c.box.Lo {
-		c.box.Lo[i], c.box.Hi[i] = -5, 5
+	c := newCells(t)
+	_, all, err := c.byCells(c.model, 1<<10, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for most := range 4 {
-		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: most}, c.net)
-		p.lines = true
-		if err := alone(p, c.model, c.weightBox(bound.Float64), func() error {
-			if proved, err := p.cells(c.model, p.roots()); proved || err != nil {
-				t.Errorf("%v, proved %v", err, proved)
-			}
-			return nil
-		}); err != nil || p.tried > most {
-			t.Errorf("%v, %d parts of %d", err, p.tried, most)
+	for most := range all + 1 {
+		if proved, tried, err := c.byCells(c.model, most, nil); err != nil || proved != (most == all) || tried > most {
+			t.Errorf("%v, proved %v in %d parts of %d", err, proved, tried, most)
 		}
 	}
 }
@@ -141,12 +145,7 @@ func TestCellFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: 8}, c.net)
-		p.lines = true
-		if err := alone(p, m, c.weightBox(bound.Float64), func() error {
-			_, err := p.cells(m, p.roots())
-			return err
-		}); err != nil {
+		if _, _, err := c.byCells(m, 8, nil); err != nil {
 			t.Error(err)
 		}
 		m.Release()
