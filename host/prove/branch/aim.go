@@ -53,13 +53,18 @@ func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
 	} else if proved, err = q.aims(k, q.open); proved || err != nil {
 		return q, proved, err
 	}
-	q.open = nil
-	for _, n := range p.open {
-		if q.known.open(n.layer, n.unit) {
-			q.open = append(q.open, n)
+	q.open = q.known.among(p.open)
+	return q, false, nil
+}
+
+// among are those of some neurons that may be on both sides of their kink.
+func (r *ranges) among(list []neuronAt) (open []neuronAt) {
+	for _, n := range list {
+		if r.open(n.layer, n.unit) {
+			open = append(open, n)
 		}
 	}
-	return q, false, nil
+	return open
 }
 
 // aims tightens the pre-activations of those of some neurons that may be on both sides of their kink.

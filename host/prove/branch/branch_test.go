@@ -18,6 +18,7 @@ import (
 // phaseCase is a random network, box and set, with a model.
 type phaseCase struct {
 	lineNet
+	post  *posterior.Posterior
 	model *bound.Model
 	box   property.Box
 	safe  property.Safe
@@ -45,7 +46,7 @@ func newPhaseCase(t *testing.T, r *rand.Rand, p bound.Precision, sizes ...int) *
 		post.Layers = append(post.Layers, l)
 		c.weights = append(c.weights, w, b)
 	}
-	c.net = post.Network()
+	c.post, c.net = post, post.Network()
 	for range sizes[0] {
 		x := r.NormFloat64()
 		c.box.Lo, c.box.Hi = append(c.box.Lo, x), append(c.box.Hi, x+r.Float64())

@@ -24,6 +24,7 @@ func CutsBox(net network.Network) bool {
 // cells reports whether sub-problems are proved: at once, or on both halves of the box. It releases the memory on the
 // device.
 func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
+	defer p.release()
 	left, err := p.raise(all, childRounds)
 	if err != nil || len(left) == 0 || p.tried+2 > p.task.Most {
 		return len(left) == 0 && err == nil, err
@@ -49,11 +50,15 @@ func (p *phased) cells(m *bound.Model, all []*knot) (bool, error) {
 		if q.stopped() {
 			return false, errStopped
 		}
+		if p.tried >= p.task.Most { // parts of the other half were some
+			return false, nil
+		}
 		if q.tried, q.bounds = p.tried+1, p.bounds; p.task.Count != nil {
 			p.task.Count(1)
 		}
 		proved, err := false, q.hidden()
 		if err == nil {
+			q.open = q.known.among(p.open) // all, unless a device was wrong
 			proved, err = q.cells(m, q.taken(left, p))
 		}
 		if p.tried, p.bounds = q.tried, q.bounds; !proved || err != nil {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -80,6 +81,109 @@ func TestCellGraphs(t *testing.T) {
 	if met >= 500 && narrower == 0 {
 		t.Errorf("no neuron of %d points has one sign in a part alone: the test misses its cases", met)
 	}
+}
+
+// newCells is a case of one input that takes some parts to prove.
+func newCells(t *testing.T) *phaseCase {
+	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 180)), bound.Float64, 1, 40, 40, 2)
+	c.box.Hi[0] += 3
+	exact, _ := least(c.pieces(c.box.Lo, c.box.Hi), c.safe.Rows[0], nil).Float64()
+	c.safe.Rows[0].D, c.safe.Rows[0].DHi = 0.01-exact, 0.01-exact
+	return c
+}
+
+// byCells proves the case on a model in up to so many parts.
+func (c *phaseCase) byCells(m *bound.Model, most int, count func(int)) (proved bool, tried int, err error) {
+	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Most: most, Count: count}, c.net)
+	p.lines = true
+	err = alone(p, m, c.weightBox(bound.Float64), func() (err error) {
+		proved, err = p.cells(m, p.roots())
+		return err
+	})
+	return proved, p.tried, err
+}
+
+// TestCellMemory: of parts that are proved nothing is left on the device while others are looked at.
+func TestCellMemory(t *testing.T) {
+	c, dev := newCells(t), &counted{Device: fallback.New(bound.Float64)}
+	m, err := bound.NewModel(dev, c.post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	var there []int
+	if proved, _, err := c.byCells(m, 1<<10, func(int) { there = append(there, dev.numbers) }); err != nil || !proved || len(there) < 6 {
+		t.Fatalf("%v, proved %v in %d parts", err, proved, len(there))
+	}
+	for n, numbers := range there {
+		if inputs := 4 * n; numbers > there[0]+inputs {
+			t.Errorf("before part %d the device holds %d numbers, before the first %d", n, numbers, there[0])
+		}
+	}
+}
+
+// TestCellLimits: parts are as many as allowed.
+func TestCellLimits(t *testing.T) {
+	c := newCells(t)
+	_, all, err := c.byCells(c.model, 1<<10, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most := range all + 1 {
+		if proved, tried, err := c.byCells(c.model, most, nil); err != nil || proved != (most == all) || tried > most {
+			t.Errorf("%v, proved %v in %d parts of %d", err, proved, tried, most)
+		}
+	}
+}
+
+// TestCellFaults: parts go on, or not, if a device has been wrong about the whole once, so that a recheck may say so.
+func TestCellFaults(t *testing.T) {
+	c := newPhaseCase(t, rand.New(rand.NewPCG(3, 181)), bound.Float64, 2, 6, 6, 2)
+	c.box.Hi[0] += 3
+	for at := range testscale.Cases(t, 60) {
+		m, err := bound.NewModel(&wrongOnce{Device: fallback.New(bound.Float64), left: at}, c.post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.byCells(m, 8, nil); err != nil {
+			t.Error(err)
+		}
+		m.Release()
+	}
+}
+
+// wrongOnce is a device that reads wrong numbers once, after so many others.
+type wrongOnce struct {
+	bound.Device
+	left int
+}
+
+func (w *wrongOnce) Read(dst []float64, src bound.Array) error {
+	err := w.Device.Read(dst, src)
+	if w.left--; w.left == -1 {
+		for i := range dst {
+			dst[i] = -1e6
+		}
+	}
+	return err
+}
+
+// counted is a device that knows how many numbers it holds.
+type counted struct {
+	bound.Device
+	numbers int
+}
+
+func (c *counted) NewArray(n int) (bound.Array, error) {
+	c.numbers += n
+	return c.Device.NewArray(n)
+}
+
+func (c *counted) Release(a bound.Array) {
+	if a != nil {
+		c.numbers -= a.Len()
+	}
+	c.Device.Release(a)
 }
 
 // noneLeftOut: rows were taken down of every open neuron of layers with weights, so that what one says is known.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"psafe/host/bound"
@@ -73,14 +72,14 @@ type search struct {
 	// mu guards Try and hit.
 	mu  sync.Mutex
 	hit bool
-	// proving reports whether byPhases is at work.
-	proving atomic.Bool
+	// phased is closed when byPhases is over.
+	phased chan struct{}
 }
 
 // Run searches until one of both is found, cells run out, or ctx ends, which is the error.
 // Without a deadline what Try gets to see may still depend on how fast attacks are.
 func (s *Search) Run(ctx context.Context) (Found, error) {
-	r := &search{Search: s, net: s.Engine.Normal.Network()}
+	r := &search{Search: s, net: s.Engine.Normal.Network(), phased: make(chan struct{})}
 	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
 	for t := range s.Tasks {
 		r.clauses = append(r.clauses, nil)
@@ -106,6 +105,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	defer stop()
 	fault.Go(&wait, func() { r.attackOn(attacks) })
 	err := r.byPhases(ctx)
+	close(r.phased)
 	if err == nil {
 		err = r.loop(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/prove/branch"
 	"psafe/host/prove/engine"
+	"psafe/host/read/property"
 )
 
 // byPhases closes cells that phases prove, where cutting T is not promising: with many inputs. With not so many
@@ -16,22 +17,21 @@ func (r *search) byPhases(ctx context.Context) error {
 	if r.Engine.Normal.Inputs() <= FewInputs {
 		return nil
 	}
-	r.proving.Store(true)
-	defer r.proving.Store(false)
 	qs := make([]*question, len(r.stack))
+	var asked []*question
 	for i, o := range r.stack {
 		qs[i] = &question{box: o.box, rows: r.Tasks[o.task].S.Rows}
-	}
-	cuts := branch.CutsBox(r.net)
-	if !cuts { // else these bounds are the first that branch asks for
-		if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
-			return err
+		if !r.beginsWithRows(&r.Tasks[o.task].S) {
+			asked = append(asked, qs[i])
 		}
+	}
+	if err := r.d.ask(ctx, bound.LBP, asked); err != nil {
+		return err
 	}
 	r.found.Cells += len(qs)
 	kept := r.stack[:0]
 	for i, o := range r.stack {
-		if !cuts && r.Tasks[o.task].S.Holds(qs[i].lo) {
+		if qs[i].lo != nil && r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
 		t := &branch.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
@@ -49,6 +49,12 @@ func (r *search) byPhases(ctx context.Context) error {
 	}
 	r.stack = kept
 	return nil
+}
+
+// beginsWithRows reports whether package branch, where it cuts cells, asks first for bounds of the rows of a set,
+// each by itself, as LBP has them.
+func (r *search) beginsWithRows(s *property.Safe) bool {
+	return branch.CutsBox(r.net) && branch.Serves(r.net, s) && !slices.ContainsFunc(branch.Clauses(s), func(rows []int) bool { return len(rows) > 1 })
 }
 
 // provePhases asks by phases of ReLUs whether the network with these weights is in a safe set.
@@ -86,11 +92,9 @@ const attackShare = 3
 
 // rest lets phases work, after an attack that took so long.
 func (r *search) rest(ctx context.Context, took time.Duration) {
-	if !r.proving.Load() {
-		return
-	}
 	select {
 	case <-ctx.Done():
+	case <-r.phased:
 	case <-time.After(attackShare * took):
 	}
 }
