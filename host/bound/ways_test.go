@@ -40,6 +40,16 @@ func TestEnough(t *testing.T) {
 	}
 }
 
+// TestEnoughLeads: what a pool's stars lead by is bounded after all, in a network where that gains.
+func TestEnoughLeads(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 45))
+	a := askOf(r, convtest.Random(r, convtest.Shape{Blocks: 2, Spread: .4, Outputs: 2, Side: 1}))
+	all, _ := a.enough(t, 1, nil)
+	if none, _ := a.enough(t, 1, func(int) bool { return false }); !slices.EqualFunc(none, all, slices.Equal) {
+		t.Errorf("all rows %v; none is enough %v", all, none)
+	}
+}
+
 // enough bounds two items of one weight box by LBP, which are enough where is says so, nil to ask for all, and
 // counts the operations.
 func (a *asked) enough(t *testing.T, gamma float64, is func(item int) bool) (lo [][]float64, operations int) {
