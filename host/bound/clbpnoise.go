@@ -198,7 +198,7 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 	square := p.array(items * lay.out * rows)
 	p.launch(SquareRows{Square: square, A: a, N: items * lay.out * rows})
 	op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, square, rows), p.joinRadius(l), p.filled(0, items*lay.in)
-	op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
+	op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*max(lay.longest, 1))
 	if point {
 		op.Radius = op.MaxSq
 	}

@@ -3,6 +3,7 @@ package bound_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -64,6 +65,38 @@ func TestOwnNoise(t *testing.T) {
 				t.Errorf("windows %v: unit %d is in [%v, %v], by three deviations in [%v, %v]", windows, i, l, h, lo, hi)
 			}
 		}
+	}
+}
+
+// TestPaddedNoise: biases whose variances underflow in rows count at a convolution's one position in the padding,
+// where no weight meets an input.
+func TestPaddedNoise(t *testing.T) {
+	const filters, a, variance = 3000, 0.25, 0x1p-149
+	one := [2]int{1, 1}
+	conv := network.Conv{In: network.Image{Height: 1, Width: 1, Channels: 1}, Filters: filters, Groups: 1,
+		Window: network.Window{Size: one, Stride: [2]int{2, 2}, Dilation: one, Before: one}}
+	params := func(mean, sd float64, n int) posterior.Params {
+		return posterior.NewParams(slices.Repeat([]float64{mean}, n), slices.Repeat([]float64{sd}, n), posterior.ScaleSD)
+	}
+	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+		{Layer: network.Layer{Map: conv}, Weight: params(1, 1, filters), Bias: params(0, math.Sqrt(variance), filters)},
+		{Layer: network.Layer{Map: network.Dense{In: filters, Out: 1}}, Weight: params(a, 0, filters), Bias: params(0, 0, 1)},
+	}}
+	check(t, post.Validate())
+	m, err := bound.NewModel(fallback.New(bound.Float32), post, 1)
+	check(t, err)
+	defer m.Release()
+	c, err := m.NewDeviations(post, momentsOf(post))
+	check(t, err)
+	defer c.Release()
+	in, err := m.UploadNoisy([]property.Box{{Lo: []float64{1}, Hi: []float64{2}}})
+	check(t, err)
+	rows, err := m.UploadRows([][]property.Row{{{CLo: []float64{1}, CHi: []float64{1}}}})
+	check(t, err)
+	got, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: bound.Quantiles{Single: 3, Radius: 3, Loose: 3, Many: []float64{3}}})
+	check(t, err)
+	if _, _, v := got.ByIntervals.At(0); len(v) != 1 || v[0] < filters*a*a*variance {
+		t.Errorf("variance %v, want %v at least", v, filters*a*a*variance)
 	}
 }
 

@@ -60,8 +60,8 @@ func (p Precision) NoiseRounding(in, out int) NoiseRounding {
 	return p.noiseRounding(in, roundings(out), out)
 }
 
-// noiseRounding is NoiseRounding where each number of S is a sum of out products, which meet
-// at most below roundings.
+// noiseRounding is NoiseRounding where each number of S, and of C, is a sum of at most out products, which
+// meet at most below roundings.
 func (p Precision) noiseRounding(in, below, out int) NoiseRounding {
 	inflate := p.inflateFor(roundings(in)+4, 2*in)
 	rel := inflate.Rel * (1 + p.gamma(below+8)) * (1 + 0x1p-50)
