@@ -122,7 +122,7 @@ func checkpoints(most int) func(yield func(int) bool) {
 }
 
 // mostKept is the greatest number of boxes measured at a time: their end-points are held in float64
-// on the host, half a gigabyte at most.
+// on the host, half a gigabyte at most, and as much again for those that are known (Draws.known).
 func (d *Draws) mostKept() int {
 	return min(mostMeasured, max(16, (512<<20)/(16*len(d.Engines[0].Flat.Mean))))
 }
