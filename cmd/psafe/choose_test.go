@@ -146,6 +146,7 @@ func TestWorkOfCampaigns(t *testing.T) {
 		writeTest(t, filepath.Join(base, fmt.Sprintf("%d.npz", i)), readTest(t, testFile(name)))
 	}
 	writeTest(t, filepath.Join(base, "points.csv"), "0,1\n1,0\n")
+	t.Chdir(base) // as plan does, for good
 	work := func(posteriors string) float64 {
 		spec, dir := filepath.Join(base, "c.yaml"), filepath.Join(t.TempDir(), "out")
 		writeTest(t, spec, "posteriors: ["+posteriors+"]\ninputs: points.csv\neps: 0.1\nmethods: clbp\n")

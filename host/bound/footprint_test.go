@@ -25,6 +25,8 @@ type length int
 
 func (n *length) Len() int { return int(*n) }
 
+func (d *lengths) TestForGraphs() error { return nil }
+
 func (d *lengths) Precision() bound.Precision { return bound.Float32 }
 
 func (d *lengths) NewArray(n int) (bound.Array, error) {
