@@ -13,7 +13,7 @@
    Index formulas: a[((p * positions + q) * channels + o) * rows + r],
    w[((p * size + k) * channels + o) * rows + r], s[((p * positions + q) * size + k) * rows + r].
 
-   Assumptions: none; Inf and NaN go the way they go in Go. Go: fallback/sharerows.go. */
+   Assumptions: w is finite. Inf and NaN of a go the way they go in Go. Go: fallback/sharerows.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

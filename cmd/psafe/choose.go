@@ -65,8 +65,11 @@ func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (strin
 		return "cpu", nil
 	}
 	for _, g := range gpus {
-		both := g.ID + withCores
-		err := s.take(ctx, both, p, fmt.Sprintf("computing on the GPU %s, in bulk also on the CPU (--device %s; %s is the GPU alone)", g.Name, both, g.ID))
+		both, where := g.ID+withCores, fmt.Sprintf("(--device %s)", g.ID)
+		if coresBeside(runtime.GOMAXPROCS(0)) > 0 {
+			where = fmt.Sprintf("in bulk also on the CPU (--device %s; %s is the GPU alone)", both, g.ID)
+		}
+		err := s.take(ctx, both, p, fmt.Sprintf("computing on the GPU %s, %s", g.Name, where))
 		if err == nil {
 			return both, nil
 		} else if isLast(ctx, err) {
